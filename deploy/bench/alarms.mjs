@@ -125,8 +125,7 @@ try {
       `FAILED: an alarm reaches ${who} in ${quantile(told[who], 0.5).toFixed(1)} ms at the median; the limit is ${medianLimitMs} ms while ${terminalCount} terminals report.`,
     );
   if (slow.length > 0) process.exitCode = 1;
-  else
-    console.log(`\nBoth medians are under ${medianLimitMs} ms; otherwise the benchmark fails.`);
+  else console.log(`\nBoth medians are under ${medianLimitMs} ms; otherwise the benchmark fails.`);
 } finally {
   await Promise.all(terminals.map((terminal) => terminal.stop()));
   await product.stop();

@@ -150,7 +150,7 @@ describe('many commands in flight', () => {
       );
       for (const reply of replies)
         expect([reply.status, reply.text]).toEqual([200, '{"response_id":"0x9102","result":"success"}']);
-      expect(fleet.counters.commandsAnswered).toBe(500);
+      expect(fleet.counters.commandsResponded).toBe(500);
     } finally {
       await fleet.stop();
     }

@@ -17,7 +17,7 @@ export interface MessageSpec<N extends string, F extends Fields> {
   /** Editions that have the message; all editions if absent. */
   editions?: readonly Edition[];
   /** Ids of the responses, the specific one first. */
-  answeredBy?: readonly number[];
+  responseIds?: readonly number[];
   body: F;
   /** Complete field order of an edition, where conditional fields cannot express it. */
   layouts?: Partial<Record<Edition, Fields>>;

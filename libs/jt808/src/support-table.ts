@@ -30,7 +30,7 @@ function formatMessageRow(definition: MessageDefinition): string[] {
     `\`${definition.name}\``,
     (definition.editions ?? editions).map((edition) => edition.slice(2)).join(' '),
     definition.reference,
-    (definition.answeredBy ?? []).map((id) => hexId(id, 4)).join(', '),
+    (definition.responseIds ?? []).map((id) => hexId(id, 4)).join(', '),
     formatFieldNames(definition.body),
   ];
 }

@@ -185,7 +185,7 @@ describe('registry', () => {
       expect(jt.messageById(definition.id, definition.from)).toBe(definition);
       expect(jt.messageByName(definition.name)).toBe(definition);
       expect(jt.getSender(definition.id)).toBe(definition.from);
-      for (const response of definition.answeredBy ?? []) expect(jt.messageById(response)).toBeDefined();
+      for (const response of definition.responseIds ?? []) expect(jt.messageById(response)).toBeDefined();
     }
     expect(jt.messageById(0x0200, 'platform')).toBeUndefined();
     expect([0x0fff, 0xe001, 0xf001].map(jt.getSender)).toEqual(['terminal', 'terminal', 'platform']);

@@ -70,7 +70,7 @@ describe('stream state in Redis', () => {
     const results = await Promise.all(
       requests.map((requested, i) => reserveStream(i % 2 === 0 ? redis : other, id, requested)),
     );
-    const winners = requests.filter((_asked, i) => results[i]?.state === 'reserved');
+    const winners = requests.filter((_request, i) => results[i]?.state === 'reserved');
     expect(winners).toHaveLength(1);
     expect(results.filter(({ state }) => state === 'requested')).toHaveLength(49);
     expect(results.find(({ state }) => state === 'requested')).toEqual({ state: 'requested', request: winners[0] });

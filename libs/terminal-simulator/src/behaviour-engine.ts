@@ -137,7 +137,7 @@ export class BehaviourEngine {
     const result = this.#runHandler(message);
     for (const response of result.responses) this.#send(response);
     this.#timers.runAfter(gapMs, () => {
-      for (const answer of result.responses) this.#send(answer);
+      for (const response of result.responses) this.#send(response);
     });
     this.#runAfterSend(result);
   }
@@ -164,8 +164,8 @@ export class BehaviourEngine {
     }
     const result = this.#runHandler(message);
     if (when === 'midFrame') {
-      const [answer] = result.responses;
-      const [frame] = answer === undefined ? [] : this.#deps.encode(answer);
+      const [response] = result.responses;
+      const [frame] = response === undefined ? [] : this.#deps.encode(response);
       if (frame !== undefined) this.#deps.sendRaw(frame.wire.subarray(0, Math.ceil(frame.wire.length / 2)));
     } else {
       for (const response of result.responses) this.#send(response);

@@ -178,8 +178,8 @@ describe('terminal that wakes after a delay', () => {
   it('responds to earlier messages if its modem queues them', async () => {
     await startWithBehaviour({ kind: 'sleeping', wakeAfterMs: 100, catchesUp: true });
     const serial = platform.sendCommand(terminalPhone, queryLocation, {});
-    const answer = await platform.waitForFrame(0x0201);
-    expect(answer.body.readUInt16BE(0)).toBe(serial);
+    const response = await platform.waitForFrame(0x0201);
+    expect(response.body.readUInt16BE(0)).toBe(serial);
     expect(terminal.vehicle.isAsleep).toBe(false);
   });
 });

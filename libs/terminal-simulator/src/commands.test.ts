@@ -171,10 +171,10 @@ describe('settings', () => {
   it('lists all parameters', async () => {
     await startOnline();
     const serial = platform.sendCommand(terminalPhone, queryParameters, {});
-    const answer = decodeBody(queryParametersResponse, await reassembleParts(0x0104));
-    expect(answer.replySerial).toBe(serial);
-    expect(answer.params.length).toBeGreaterThan(10);
-    expect(answer.count).toBe(answer.params.length);
+    const response = decodeBody(queryParametersResponse, await reassembleParts(0x0104));
+    expect(response.replySerial).toBe(serial);
+    expect(response.params.length).toBeGreaterThan(10);
+    expect(response.count).toBe(response.params.length);
   });
 
   it('reports at the tracking interval for a limited time (0x8202)', async () => {
@@ -213,9 +213,9 @@ describe('vehicle and driver', () => {
     await startOnline(edition);
     const phone = edition === '2019' ? terminalPhone.padStart(20, '0') : terminalPhone;
     const serial = platform.sendCommand(phone, vehicleControl, body);
-    const answer = decodeBody(vehicleControlResponse, (await platform.waitForFrame(0x0500)).body, edition);
-    expect(answer.replySerial).toBe(serial);
-    expect(answer.status & (1 << 12)).not.toBe(0);
+    const response = decodeBody(vehicleControlResponse, (await platform.waitForFrame(0x0500)).body, edition);
+    expect(response.replySerial).toBe(serial);
+    expect(response.status & (1 << 12)).not.toBe(0);
   });
 
   it('responds with the driver', async () => {

@@ -34,7 +34,7 @@ export interface LoadFleetCounters {
   reportsSent: number;
   reportsAcknowledged: number;
   /** Commands with a 0x0001 response. */
-  commandsAnswered: number;
+  commandsResponded: number;
   reconnects: number;
   connectErrors: number;
 }
@@ -164,7 +164,7 @@ class LoadTerminal {
     body.writeUInt16BE(serial, 0);
     body.writeUInt16BE(messageId, 2);
     this.#send(0x0001, body);
-    this.#fleet.counters.commandsAnswered += 1;
+    this.#fleet.counters.commandsResponded += 1;
   }
 
   #onClose(socket: net.Socket): void {
@@ -187,7 +187,7 @@ export class LoadFleet {
     online: 0,
     reportsSent: 0,
     reportsAcknowledged: 0,
-    commandsAnswered: 0,
+    commandsResponded: 0,
     reconnects: 0,
     connectErrors: 0,
   };

@@ -69,7 +69,12 @@ export const configSchema = envSchema({
     default: 15_000,
     description: 'time-out of a device for pause, resume and cancel of an upload; then 504',
   },
-  REQUEST_TIMEOUT_MS: { formerName: 'REQUEST_LIMIT_MS', ...durationSchema, default: 95_000, description: 'time-out of a request; then 503' },
+  REQUEST_TIMEOUT_MS: {
+    formerName: 'REQUEST_LIMIT_MS',
+    ...durationSchema,
+    default: 95_000,
+    description: 'time-out of a request; then 503',
+  },
   FIRST_PACKET_WAIT_MS: {
     ...durationSchema,
     default: 15_000,

@@ -238,12 +238,12 @@ describe('reconnecting camera', () => {
     await waitFor('pictures', () => player.video.length > 30);
     before.stop();
     first.socket.destroy();
-    const shownBefore = player.video.length;
+    const framesBefore = player.video.length;
 
     const second = new TcpCamera(harness.service.livePort);
     // The terminal has restarted its clock and its counter.
     const after = startStreaming(second, new TestCamera(id), card);
-    await waitFor('pictures of the new connection', () => player.video.length > shownBefore + 30);
+    await waitFor('pictures of the new connection', () => player.video.length > framesBefore + 30);
     after.stop();
     expect(player.ending).toBeNull();
     expect(player.videoHeaders).toHaveLength(2);

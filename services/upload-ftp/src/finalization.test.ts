@@ -12,14 +12,14 @@ jest.setTimeout(60_000);
 // Each is long enough for the work of a busy machine within it, and for the previous timeout to end first.
 const unconfirmedMs = 2_500;
 const silenceMs = 4_000;
-const patienceMs = 6_000;
+const timeoutMs = 6_000;
 const pausedMs = 4_000;
 
 let harness: UploadHarness;
 beforeAll(async () => {
   harness = await UploadHarness.start({
     UPLOAD_SILENCE_MS: String(silenceMs),
-    UPLOAD_TIMEOUT_MS: String(patienceMs),
+    UPLOAD_TIMEOUT_MS: String(timeoutMs),
     UPLOAD_PAUSED_MS: String(pausedMs),
     UPLOAD_UNCONFIRMED_MS: String(unconfirmedMs),
     UPLOAD_ORPHANS_MS: '300',
@@ -313,7 +313,7 @@ describe('silent upload', () => {
     expect((await ended(mobile)).status).toBe('failed');
     const record = await ended(other);
     expect(record.status).toBe('failed');
-    expect(record.changedAtMs - record.createdAtMs).toBeGreaterThanOrEqual(patienceMs);
+    expect(record.changedAtMs - record.createdAtMs).toBeGreaterThanOrEqual(timeoutMs);
     await Promise.all(ends.map((end) => end()));
   });
 

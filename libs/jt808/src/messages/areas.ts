@@ -38,7 +38,7 @@ export const setCircleAreas = defineMessage({
   name: 'setCircleAreas',
   from: 'platform',
   reference: 'JT/T 808-2013 tables 55 to 57',
-  answeredBy: [0x0001],
+  responseIds: [0x0001],
   body: {
     ...setAttributeField,
     areas: countedList(
@@ -64,7 +64,7 @@ export const setRectangleAreas = defineMessage({
   name: 'setRectangleAreas',
   from: 'platform',
   reference: 'JT/T 808-2013 tables 59 and 60',
-  answeredBy: [0x0001],
+  responseIds: [0x0001],
   body: {
     ...setAttributeField,
     areas: countedList(
@@ -91,7 +91,7 @@ export const setPolygonArea = defineMessage({
   name: 'setPolygonArea',
   from: 'platform',
   reference: 'JT/T 808-2013 tables 62 and 63',
-  answeredBy: [0x0001],
+  responseIds: [0x0001],
   body: {
     ...areaHeader,
     ...timeFields,
@@ -108,7 +108,7 @@ export const setRoute = defineMessage({
   name: 'setRoute',
   from: 'platform',
   reference: 'JT/T 808-2013 tables 65 to 68',
-  answeredBy: [0x0001],
+  responseIds: [0x0001],
   body: {
     routeId: u32(),
     attributes: u16(), // bits 0, 2-5 as for areas
@@ -139,7 +139,7 @@ function defineDeletion<const N extends string>(id: number, nameField: N, refere
     name: nameField,
     from: 'platform',
     reference,
-    answeredBy: [0x0001],
+    responseIds: [0x0001],
     body: { ids: countedList(u8(), u32()) }, // at most 125; none = all of this kind
   });
 }
@@ -160,7 +160,7 @@ export const queryAreas = defineMessage({
   from: 'platform',
   reference: 'JT/T 808-2019 chapter 8',
   editions: ['2019'],
-  answeredBy: [0x0608],
+  responseIds: [0x0608],
   body: {
     queryType: u8(), // 1 circle, 2 rectangle, 3 polygon, 4 route
     ids: countedList(u32(), u32()), // none = all

@@ -20,7 +20,7 @@ export const alarmAttachmentUpload = defineMessage({
   name: 'alarmAttachmentUpload',
   from: 'platform',
   reference: 'T/JSATL 12-2017 table 4-21',
-  answeredBy: [0x0001],
+  responseIds: [0x0001],
   body: {
     serverIp: text8(),
     tcpPort: u16(),
@@ -73,7 +73,7 @@ export const alarmAttachmentInfo = defineMessage({
   name: 'alarmAttachmentInfo',
   from: 'terminal',
   reference: 'T/JSATL 12-2017 table 4-23',
-  answeredBy: [0x8001],
+  responseIds: [0x8001],
   body: {
     terminalIdLength: lookAhead<number>(
       (reader) =>
@@ -94,7 +94,7 @@ export const attachmentFileInfo = defineMessage({
   name: 'attachmentFileInfo',
   from: 'terminal',
   reference: 'T/JSATL 12-2017 table 4-25',
-  answeredBy: [0x8001],
+  responseIds: [0x8001],
   body: numberedFile,
 });
 
@@ -104,7 +104,7 @@ export const attachmentUploadComplete = defineMessage({
   name: 'attachmentFileDone',
   from: 'terminal',
   reference: 'T/JSATL 12-2017 table 4-27',
-  answeredBy: [0x9212],
+  responseIds: [0x9212],
   body: numberedFile,
 });
 

@@ -10,7 +10,7 @@ export const textMessage = defineMessage({
   name: 'textMessage',
   from: 'platform',
   reference: 'JT/T 808-2013 tables 36 and 37',
-  answeredBy: [0x0001],
+  responseIds: [0x0001],
   body: {
     flags: u8(), // 2011, 2013: bit 0 emergency; 2019 bits 0-1: 01 service, 10 emergency, 11 notification; 2 display, 3 TTS, 4 screen
     textType: inEditions(['2019'], u8()), // 1 notification, 2 service
@@ -24,7 +24,7 @@ export const setEvents = defineMessage({
   name: 'setEvents',
   from: 'platform',
   reference: 'JT/T 808-2013 tables 38 and 39',
-  answeredBy: [0x0001],
+  responseIds: [0x0001],
   body: {
     setType: u8(), // 0 clear all and nothing follows, 1 replace, 2 add, 3 change, 4 delete
     events: countedList(u8(), struct({ id: u8(), content: text8() }), {
@@ -40,7 +40,7 @@ export const eventReport = defineMessage({
   name: 'eventReport',
   from: 'terminal',
   reference: 'JT/T 808-2013 table 40',
-  answeredBy: [0x8001],
+  responseIds: [0x8001],
   body: { eventId: u8() },
 });
 
@@ -50,7 +50,7 @@ export const sendQuestion = defineMessage({
   name: 'askQuestion',
   from: 'platform',
   reference: 'JT/T 808-2013 tables 41 to 43',
-  answeredBy: [0x0302, 0x0001],
+  responseIds: [0x0302, 0x0001],
   body: {
     flags: u8(), // bits 0 emergency, 3 TTS, 4 advertising screen
     question: text8(),
@@ -64,7 +64,7 @@ export const questionResponse = defineMessage({
   name: 'questionAnswer',
   from: 'terminal',
   reference: 'JT/T 808-2013 table 44',
-  answeredBy: [0x8001],
+  responseIds: [0x8001],
   body: { replySerial: u16(), answerId: u8() },
 });
 
@@ -74,7 +74,7 @@ export const setInfoMenu = defineMessage({
   name: 'setInfoMenu',
   from: 'platform',
   reference: 'JT/T 808-2013 tables 45 and 46',
-  answeredBy: [0x0001],
+  responseIds: [0x0001],
   body: {
     setType: u8(), // 0 clear all, 1 replace, 2 add, 3 change
     items: countedList(u8(), struct({ type: u8(), name: text16() }), {
@@ -90,7 +90,7 @@ export const infoSubscription = defineMessage({
   name: 'infoSubscription',
   from: 'terminal',
   reference: 'JT/T 808-2013 table 47',
-  answeredBy: [0x8001],
+  responseIds: [0x8001],
   body: { infoType: u8(), flag: u8() }, // flag 0 cancel, 1 subscribe
 });
 
@@ -100,7 +100,7 @@ export const infoService = defineMessage({
   name: 'infoService',
   from: 'platform',
   reference: 'JT/T 808-2013 table 48',
-  answeredBy: [0x0001],
+  responseIds: [0x0001],
   body: {
     infoType: u8(),
     totalLength: inEditions(['2011'], u16()), // 2011: length over all packages, then the length of this one
@@ -114,7 +114,7 @@ export const phoneCallback = defineMessage({
   name: 'callBack',
   from: 'platform',
   reference: 'JT/T 808-2013 table 49',
-  answeredBy: [0x0001],
+  responseIds: [0x0001],
   body: { flag: u8(), phoneNumber: text() }, // flag 0 call, 1 listen in; number up to 20 bytes
 });
 
@@ -124,7 +124,7 @@ export const setPhoneBook = defineMessage({
   name: 'setPhoneBook',
   from: 'platform',
   reference: 'JT/T 808-2013 tables 50 and 51',
-  answeredBy: [0x0001],
+  responseIds: [0x0001],
   body: {
     setType: u8(), // 0 clear, 1 replace, 2 add, 3 change
     contacts: countedList(u8(), struct({ flag: u8(), phoneNumber: text8(), name: text8() }), {

@@ -9,7 +9,7 @@ export const locationReport = defineMessage({
   name: 'locationReport',
   from: 'terminal',
   reference: 'JT/T 808-2013 table 23',
-  answeredBy: [0x8001],
+  responseIds: [0x8001],
   body: locationFields,
 });
 
@@ -19,7 +19,7 @@ export const queryLocation = defineMessage({
   name: 'queryLocation',
   from: 'platform',
   reference: 'JT/T 808-2013 8.19',
-  answeredBy: [0x0201],
+  responseIds: [0x0201],
   body: {},
 });
 
@@ -39,7 +39,7 @@ export const trackControl = defineMessage({
   name: 'trackControl',
   from: 'platform',
   reference: 'JT/T 808-2013 table 34',
-  answeredBy: [0x0001],
+  responseIds: [0x0001],
   body: {
     intervalS: u16(), // 0 = stop, nothing follows
     validityS: whenField('intervalS', (interval) => interval !== 0, u32()),
@@ -53,7 +53,7 @@ export const confirmAlarm = defineMessage({
   from: 'platform',
   reference: 'JT/T 808-2013 table 35',
   editions: ['2013', '2019'],
-  answeredBy: [0x0001],
+  responseIds: [0x0001],
   body: {
     alarmSerial: u16(), // serial of the alarm message, 0 = all of the type
     alarmTypes: u32(), //  bits 0, 3, 20, 21, 22, 27, 28
@@ -67,7 +67,7 @@ export const linkDetection = defineMessage({
   from: 'platform',
   reference: 'JT/T 808-2019 chapter 8',
   editions: ['2019'],
-  answeredBy: [0x0001],
+  responseIds: [0x0001],
   body: {},
 });
 
@@ -78,7 +78,7 @@ export const locationBatch = defineMessage({
   from: 'terminal',
   reference: 'JT/T 808-2013 tables 76 and 77',
   editions: ['2013', '2019'],
-  answeredBy: [0x8001],
+  responseIds: [0x8001],
   body: {
     count: countOf('items', u16()),
     locationType: u8(), // 0 normal batch, 1 blind-area catch-up
@@ -94,7 +94,7 @@ export const vehicleControl = defineMessage({
   name: 'vehicleControl',
   from: 'platform',
   reference: 'JT/T 808-2013 table 52',
-  answeredBy: [0x0500, 0x0001],
+  responseIds: [0x0500, 0x0001],
   body: {
     controlFlags: inEditions(['2011', '2013'], u8()),
     items: inEditions(['2019'], controlItems()),

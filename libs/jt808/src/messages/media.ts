@@ -31,7 +31,7 @@ export const multimediaEvent = defineMessage({
   name: 'multimediaEvent',
   from: 'terminal',
   reference: 'JT/T 808-2013 table 80',
-  answeredBy: [0x8001],
+  responseIds: [0x8001],
   body: mediaHeader,
 });
 
@@ -44,7 +44,7 @@ export const multimediaData = defineMessage({
   name: 'multimediaData',
   from: 'terminal',
   reference: 'JT/T 808-2013 table 81',
-  answeredBy: [0x8800, 0x8001],
+  responseIds: [0x8800, 0x8001],
   body: {
     ...mediaHeader,
     totalParts: inEditions(['2011'], u32()),
@@ -74,7 +74,7 @@ export const cameraShoot = defineMessage({
   name: 'cameraShoot',
   from: 'platform',
   reference: 'JT/T 808-2013 table 83',
-  answeredBy: [0x0805, 0x0001],
+  responseIds: [0x0805, 0x0001],
   body: {
     channel: u8(), //    above 0; T/JSATL 12: 0x00-0x25 host, 0x64 ADAS, 0x65 DSM
     command: u16(), // 0 stop, 0xFFFF video, else number of photos
@@ -117,7 +117,7 @@ export const multimediaSearch = defineMessage({
   name: 'multimediaSearch',
   from: 'platform',
   reference: 'JT/T 808-2013 table 85',
-  answeredBy: [0x0802],
+  responseIds: [0x0802],
   body: searchFields,
 });
 
@@ -149,7 +149,7 @@ export const multimediaUploadRequest = defineMessage({
   name: 'multimediaUploadRequest',
   from: 'platform',
   reference: 'JT/T 808-2013 table 88',
-  answeredBy: [0x0001],
+  responseIds: [0x0001],
   body: { ...searchFields, deleteFlag: u8() },
 });
 
@@ -159,7 +159,7 @@ export const audioRecording = defineMessage({
   name: 'audioRecording',
   from: 'platform',
   reference: 'JT/T 808-2013 table 89',
-  answeredBy: [0x0001],
+  responseIds: [0x0001],
   body: {
     command: u8(),
     durationS: u16(), // 0 = endless
@@ -175,6 +175,6 @@ export const singleMultimediaUpload = defineMessage({
   from: 'platform',
   reference: 'JT/T 808-2013 table 90',
   editions: ['2013', '2019'],
-  answeredBy: [0x0001],
+  responseIds: [0x0001],
   body: { multimediaId: u32(), deleteFlag: u8() },
 });

@@ -25,7 +25,7 @@ export const setParameters = defineMessage({
   name: 'setParameters',
   from: 'platform',
   reference: 'JT/T 808-2013 table 10',
-  answeredBy: [0x0001],
+  responseIds: [0x0001],
   layoutOf: (body, edition) => (edition !== '2013' || doItemsFit(body, 1) || !doItemsFit(body, 2) ? edition : '2011'),
   body: { count: countOf('params', u8()), packageCount: packageCount('params'), params: parameterItems() },
 });
@@ -36,7 +36,7 @@ export const queryParameters = defineMessage({
   name: 'queryParameters',
   from: 'platform',
   reference: 'JT/T 808-2013 8.10',
-  answeredBy: [0x0104],
+  responseIds: [0x0104],
   body: {},
 });
 
@@ -47,7 +47,7 @@ export const queryParametersByIds = defineMessage({
   from: 'platform',
   reference: 'JT/T 808-2013 table 15',
   editions: ['2013', '2019'],
-  answeredBy: [0x0104],
+  responseIds: [0x0104],
   body: { paramIds: countedList(u8(), u32({ hexDigits: 4 })) },
 });
 
@@ -90,7 +90,7 @@ export const terminalControl = defineMessage({
   name: 'terminalControl',
   from: 'platform',
   reference: 'JT/T 808-2013 table 17',
-  answeredBy: [0x0001],
+  responseIds: [0x0001],
   body: {
     command: u8(),
     parameters: text(), // decimal text fields separated by `;`, an unused one empty (table 19)
@@ -114,7 +114,7 @@ export const queryAttributes = defineMessage({
   from: 'platform',
   reference: 'JT/T 808-2013 8.14',
   editions: ['2013', '2019'],
-  answeredBy: [0x0107],
+  responseIds: [0x0107],
   body: {},
 });
 
@@ -213,7 +213,7 @@ export const upgradePackage = defineMessage({
   from: 'platform',
   reference: 'JT/T 808-2013 table 21',
   editions: ['2013', '2019'],
-  answeredBy: [0x0001],
+  responseIds: [0x0001],
   body: {
     upgradeType: u8(), // 0 terminal, 12 IC card reader, 52 GNSS; T/JSATL 12: 0x64-0x67
     manufacturerIdLength: manufacturerIdLength(doesPackageFit),
@@ -231,7 +231,7 @@ export const upgradeResult = defineMessage({
   from: 'terminal',
   reference: 'JT/T 808-2013 table 22',
   editions: ['2013', '2019'],
-  answeredBy: [0x8001],
+  responseIds: [0x8001],
   body: {
     upgradeType: u8(),
     result: u8(), // 0 success, 1 failure, 2 cancelled; T/JSATL 12: 0x10 no target, 0x11 hardware, 0x12 same, 0x13 not supported

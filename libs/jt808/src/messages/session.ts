@@ -52,7 +52,7 @@ export const terminalHeartbeat = defineMessage({
   name: 'terminalHeartbeat',
   from: 'terminal',
   reference: 'JT/T 808-2013 8.3',
-  answeredBy: [0x8001],
+  responseIds: [0x8001],
   body: {},
   format: formatVendorBytes,
 });
@@ -63,7 +63,7 @@ export const terminalLogout = defineMessage({
   name: 'terminalLogout',
   from: 'terminal',
   reference: 'JT/T 808-2013 8.7',
-  answeredBy: [0x8001],
+  responseIds: [0x8001],
   body: {},
   format: formatVendorBytes,
 });
@@ -75,7 +75,7 @@ export const queryServerTime = defineMessage({
   from: 'terminal',
   reference: 'JT/T 808-2019 8.4',
   editions: ['2019'],
-  answeredBy: [0x8004],
+  responseIds: [0x8004],
   body: {},
 });
 
@@ -121,7 +121,7 @@ export const terminalRegistration = defineMessage({
   name: 'terminalRegistration',
   from: 'terminal',
   reference: 'JT/T 808-2013 table 7',
-  answeredBy: [0x8100],
+  responseIds: [0x8100],
   layoutOf: registrationEdition,
   body: {
     provinceId: u16(), // GB/T 2260 first two digits, 0 = default
@@ -157,7 +157,7 @@ export const terminalAuthentication = defineMessage({
   name: 'terminalAuthentication',
   from: 'terminal',
   reference: 'JT/T 808-2013 table 9',
-  answeredBy: [0x8001],
+  responseIds: [0x8001],
   layoutOf: (body, edition) => (edition === '2019' && (body[0] ?? 0xff) > body.length - 1 ? '2013' : edition),
   body: {
     authCode: byEdition({ '2011': text(), '2013': text(), '2019': text8() }),

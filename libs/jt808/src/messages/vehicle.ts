@@ -26,7 +26,7 @@ export const recorderDataRequest = defineMessage({
   name: 'recorderDataRequest',
   from: 'platform',
   reference: 'JT/T 808-2013 table 70',
-  answeredBy: [0x0700],
+  responseIds: [0x0700],
   body: { command: u8({ hexDigits: 2 }), data: remainingBytes() },
 });
 
@@ -45,7 +45,7 @@ export const recorderParameters = defineMessage({
   name: 'recorderParameters',
   from: 'platform',
   reference: 'JT/T 808-2013 table 72',
-  answeredBy: [0x0001],
+  responseIds: [0x0001],
   body: { command: u8({ hexDigits: 2 }), data: remainingBytes() },
 });
 
@@ -55,7 +55,7 @@ export const waybillReport = defineMessage({
   name: 'waybillReport',
   from: 'terminal',
   reference: 'JT/T 808-2013 table 73',
-  answeredBy: [0x8001],
+  responseIds: [0x8001],
   body: { length: countOf('content', u32()), content: remainingBytes() },
 });
 
@@ -69,7 +69,7 @@ export const queryDriver = defineMessage({
   from: 'platform',
   reference: 'JT/T 808-2013 8.45',
   editions: ['2013', '2019'],
-  answeredBy: [0x0702],
+  responseIds: [0x0702],
   body: {},
 });
 
@@ -83,7 +83,7 @@ export const driverReport = defineMessage({
   name: 'driverReport',
   from: 'terminal',
   reference: 'JT/T 808-2013 table 74',
-  answeredBy: [0x8001],
+  responseIds: [0x8001],
   layoutOf: driverReportEdition,
   body: {
     status: inEditions(['2013', '2019'], cardStatus), //       1 card in, 2 card out
@@ -109,7 +109,7 @@ export const canData = defineMessage({
   from: 'terminal',
   reference: 'JT/T 808-2013 tables 78 and 79',
   editions: ['2013', '2019'],
-  answeredBy: [0x8001],
+  responseIds: [0x8001],
   body: { count: countOf('items', u16()), receiveTime: clockTime(), items: listToEnd(canItem()) },
 });
 
@@ -127,7 +127,7 @@ export const downlinkPassthrough = defineMessage({
   name: 'downlinkPassthrough',
   from: 'platform',
   reference: 'JT/T 808-2013 tables 91 and 92',
-  answeredBy: [0x0001],
+  responseIds: [0x0001],
   body: passthrough,
 });
 
@@ -137,7 +137,7 @@ export const uplinkPassthrough = defineMessage({
   name: 'uplinkPassthrough',
   from: 'terminal',
   reference: 'JT/T 808-2013 table 93',
-  answeredBy: [0x8001],
+  responseIds: [0x8001],
   body: passthrough,
 });
 
@@ -147,7 +147,7 @@ export const compressedData = defineMessage({
   name: 'compressedData',
   from: 'terminal',
   reference: 'JT/T 808-2013 table 94',
-  answeredBy: [0x8001],
+  responseIds: [0x8001],
   body: { length: countOf('data', u32()), data: remainingBytes() },
 });
 
@@ -159,7 +159,7 @@ export const platformRsaKey = defineMessage({
   name: 'platformRsaKey',
   from: 'platform',
   reference: 'JT/T 808-2013 table 95',
-  answeredBy: [0x0a00],
+  responseIds: [0x0a00],
   body: rsaKey,
 });
 

@@ -10,7 +10,7 @@ export const queryAvAttributes = defineMessage({
   name: 'queryAvAttributes',
   from: 'platform',
   reference: 'JT/T 1078-2016 5.3.2',
-  answeredBy: [0x1003],
+  responseIds: [0x1003],
   body: {},
 });
 
@@ -42,7 +42,7 @@ export const passengerFlow = defineMessage({
   name: 'passengerFlow',
   from: 'terminal',
   reference: 'JT/T 1078-2016 table 16',
-  answeredBy: [0x8001],
+  responseIds: [0x8001],
   body: { startTime: cameraTime(), endTime: cameraTime(), boarding: u16(), alighting: u16() },
 });
 
@@ -58,7 +58,7 @@ export const liveStreamRequest = defineMessage({
   name: 'liveStreamRequest',
   from: 'platform',
   reference: 'JT/T 1078-2016 table 17',
-  answeredBy: [0x0001],
+  responseIds: [0x0001],
   body: {
     ...mediaServer,
     channel: u8(),
@@ -73,7 +73,7 @@ export const liveStreamControl = defineMessage({
   name: 'liveStreamControl',
   from: 'platform',
   reference: 'JT/T 1078-2016 table 18',
-  answeredBy: [0x0001],
+  responseIds: [0x0001],
   body: {
     channel: u8(),
     control: u8(), //    0 stop, 1 switch stream, 2 pause all, 3 resume, 4 end intercom
@@ -88,7 +88,7 @@ export const liveStreamStatus = defineMessage({
   name: 'liveStreamStatus',
   from: 'platform',
   reference: 'JT/T 1078-2016 table 20',
-  answeredBy: [0x0001],
+  responseIds: [0x0001],
   body: { channel: u8(), lossRatePercent: u8() },
 });
 
@@ -98,7 +98,7 @@ export const queryResourceList = defineMessage({
   name: 'queryResourceList',
   from: 'platform',
   reference: 'JT/T 1078-2016 table 21',
-  answeredBy: [0x1205, 0x0001],
+  responseIds: [0x1205, 0x0001],
   body: {
     channel: u8(), //        0 = every channel
     startTime: cameraTime(), // null = no lower bound
@@ -119,7 +119,7 @@ export const resourceList = defineMessage({
   name: 'resourceList',
   from: 'terminal',
   reference: 'JT/T 1078-2016 tables 22 and 23',
-  answeredBy: [0x8001],
+  responseIds: [0x8001],
   body: {
     replySerial: u16(),
     total: countOf('items', u32()),
@@ -146,7 +146,7 @@ export const playbackRequest = defineMessage({
   name: 'playbackRequest',
   from: 'platform',
   reference: 'JT/T 1078-2016 table 24',
-  answeredBy: [0x1205, 0x0001],
+  responseIds: [0x1205, 0x0001],
   body: {
     ...mediaServer,
     channel: u8(),
@@ -166,7 +166,7 @@ export const playbackControl = defineMessage({
   name: 'playbackControl',
   from: 'platform',
   reference: 'JT/T 1078-2016 table 25',
-  answeredBy: [0x0001],
+  responseIds: [0x0001],
   body: {
     channel: u8(),
     control: u8(), // 0 play, 1 pause, 2 stop, 3 fast forward, 4 key-frame rewind, 5 seek, 6 key frames
@@ -181,7 +181,7 @@ export const fileUploadRequest = defineMessage({
   name: 'fileUploadRequest',
   from: 'platform',
   reference: 'JT/T 1078-2016 table 26',
-  answeredBy: [0x0001, 0x1206],
+  responseIds: [0x0001, 0x1206],
   body: {
     server: text8(),
     port: u16(),
@@ -205,7 +205,7 @@ export const fileUploadResult = defineMessage({
   name: 'fileUploadResult',
   from: 'terminal',
   reference: 'JT/T 1078-2016 table 27',
-  answeredBy: [0x8001],
+  responseIds: [0x8001],
   body: { replySerial: u16(), result: u8() }, // result 0 success, 1 failure
 });
 
@@ -215,7 +215,7 @@ export const fileUploadControl = defineMessage({
   name: 'fileUploadControl',
   from: 'platform',
   reference: 'JT/T 1078-2016 table 28',
-  answeredBy: [0x0001],
+  responseIds: [0x0001],
   body: { replySerial: u16(), control: u8() }, // control 0 pause, 1 resume, 2 cancel
 });
 
@@ -225,7 +225,7 @@ export const ptzRotate = defineMessage({
   name: 'ptzRotate',
   from: 'platform',
   reference: 'JT/T 1078-2016 5.7.1',
-  answeredBy: [0x0001],
+  responseIds: [0x0001],
   body: { channel: u8(), direction: u8(), speed: u8() }, // direction 0 stop, 1 up, 2 down, 3 left, 4 right
 });
 
@@ -235,7 +235,7 @@ function definePtz<const N extends string>(id: number, name: N, section: string)
     name,
     from: 'platform',
     reference: `JT/T 1078-2016 ${section}`,
-    answeredBy: [0x0001],
+    responseIds: [0x0001],
     body: { channel: u8(), value: u8() }, // focus, iris, zoom: 0 increase, 1 decrease; wiper, light: 0 stop, 1 start
   });
 }

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { AppError } from './errors.ts';
 import { sendContinue } from './expect-continue.ts';
 
-const maxShownKeyLength = 100;
+const maxQuotedKeyLength = 100;
 /** Deeper than every body of the APIs; recursive code uses a stack frame for each level. */
 const defaultMaxDepth = 64;
 
@@ -62,7 +62,7 @@ export function parseJsonBody(bytes: Buffer, maxDepth = defaultMaxDepth): unknow
   const duplicateKey = findDuplicateKey(text);
   if (duplicateKey === undefined) return value;
   const displayedKey =
-    duplicateKey.length > maxShownKeyLength ? `${duplicateKey.slice(0, maxShownKeyLength)}…` : duplicateKey;
+    duplicateKey.length > maxQuotedKeyLength ? `${duplicateKey.slice(0, maxQuotedKeyLength)}…` : duplicateKey;
   throw new AppError('validation_failed', `The body field ${displayedKey} is given more than once.`);
 }
 

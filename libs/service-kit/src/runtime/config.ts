@@ -60,7 +60,14 @@ export function readEnv<S extends EnvSchema>(
       continue;
     }
     const value = coerce(variable.type, raw);
-    const { default: _default, optional: _optional, secret: _secret, formerName: _former, description, ...rules } = variable;
+    const {
+      default: _default,
+      optional: _optional,
+      secret: _secret,
+      formerName: _former,
+      description,
+      ...rules
+    } = variable;
     if (ajv.validate(rules, value)) values[name] = value;
     else {
       const displayedValue = variable.secret === true ? 'its value' : JSON.stringify(raw);

@@ -336,9 +336,9 @@ describe('playback (0x9201)', () => {
     const control = { channel: 1, speed: 5, seekTime: null };
     const stream = await latestRecord();
     const sendControl = async (how: number): Promise<number> => {
-      const answers = platform.framesWithId(0x0001).length;
+      const responses = platform.framesWithId(0x0001).length;
       platform.sendCommand(terminalPhone, playbackControl, { ...control, control: how });
-      await waitFor('answer', () => platform.framesWithId(0x0001).length > answers);
+      await waitFor('answer', () => platform.framesWithId(0x0001).length > responses);
       // Frames sent before the response still belong to the previous mode.
       const sent = stream.sentVideoFrames.length;
       await waitFor('pictures', () => stream.sentVideoFrames.length > sent + 2);
@@ -361,8 +361,8 @@ describe('playback (0x9201)', () => {
 
   it('refuses a time window without recordings', async () => {
     play({ playbackMode: 0, speed: 0, startTime: '2020-01-01T00:00:00', endTime: '2020-01-02T00:00:00' });
-    const answer = await platform.waitForFrame(0x0001);
-    expect(answer.body[4]).toBe(1);
+    const response = await platform.waitForFrame(0x0001);
+    expect(response.body[4]).toBe(1);
     expect(sink.connections).toBe(0);
   });
 });

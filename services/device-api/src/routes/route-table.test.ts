@@ -134,8 +134,8 @@ describe('each route', () => {
   const listMethods = (path: string): string[] =>
     routes
       .filter((route) => route.path === path)
-      .flatMap(({ method, allowHead: answersHead }) =>
-        method === 'get' && answersHead !== false ? ['GET', 'HEAD'] : [method.toUpperCase()],
+      .flatMap(({ method, allowHead: allowHead }) =>
+        method === 'get' && allowHead !== false ? ['GET', 'HEAD'] : [method.toUpperCase()],
       );
   const paths = [...new Set(routes.map(({ path }) => path))];
 

@@ -30,14 +30,14 @@ const otherHandlers = new Set([0x0001, 0x0004, 0x0100, 0x0102]);
 
 const uplinkDefinitions = allMessages.filter(({ id, from }) => from === 'terminal' && !otherHandlers.has(id));
 const responseIds = new Set(
-  allMessages.filter(({ from }) => from === 'platform').flatMap(({ answeredBy = [] }) => answeredBy),
+  allMessages.filter(({ from }) => from === 'platform').flatMap(({ responseIds: answeredBy = [] }) => answeredBy),
 );
 
 /**
  * Derived from the codec: a message that the platform acknowledges is an event, one that ends a command is a response.
  */
 const kindByMessageId = new Map<number, UplinkKind>([
-  ...uplinkDefinitions.flatMap(({ id, answeredBy }): [number, UplinkKind][] => {
+  ...uplinkDefinitions.flatMap(({ id, responseIds: answeredBy }): [number, UplinkKind][] => {
     if (answeredBy !== undefined) return [[id, 'event']];
     return responseIds.has(id) ? [[id, 'answer']] : [];
   }),

@@ -8,7 +8,7 @@ import { revokeAllKeys } from '../domains/api-keys/use-cases.ts';
 import { audit } from '../domains/audit/use-cases.ts';
 import { deleteCustomer } from '../domains/billing/use-cases.ts';
 import { removeMediaOf } from '../domains/media/removal.ts';
-import { forgetDevices } from '../domains/partners/use-cases.ts';
+import { deletePartnerDevices } from '../domains/partners/use-cases.ts';
 import { revokeSessionsOfAccount } from '../domains/sessions/use-cases.ts';
 import { endLinksOfAccount } from '../domains/share-links/use-cases.ts';
 import { disableUsers } from '../domains/users/use-cases.ts';
@@ -81,7 +81,7 @@ async function eraseAccount(deps: Deps, { _id: id }: Account, now: Date): Promis
   const areDeleted = [await removeAccountUploads(deps, id), await removeMediaOf(deps, { accountId: id })];
   await removeAccountData(database, id, 'in time');
   await deleteCustomer({ database }, { accountId: id });
-  await forgetDevices({ database }, { accountId: id });
+  await deletePartnerDevices({ database }, { accountId: id });
   await removeUniqueValues(database, 'accounts', [id]);
   await setDeletionStep(records, id, { name: 'Deleted account', city: null, country: null });
   // The next run of the job retries files that could not be removed.

@@ -183,8 +183,8 @@ function createDeps(
   lifecycle.onStop('background', () => background.drain());
   const messages = platformMessages(config, base.ownMessages);
   lifecycle.onStop('messages', () => messages.stop());
-  const asker = new DeviceCommandClient(base.bus);
-  lifecycle.onStop('device commands', () => asker.stop());
+  const commandClient = new DeviceCommandClient(base.bus);
+  lifecycle.onStop('device commands', () => commandClient.stop());
   const telemetry = new PartnerTelemetry(base.bus, config, log);
   lifecycle.onStop('partner telemetry', () => telemetry.stop());
   const ocr = createOcrEngine(config, log);
@@ -208,7 +208,7 @@ function createDeps(
     messages,
     mails,
     background,
-    asker,
+    commandClient: commandClient,
     billing,
     telemetry,
     partnerChannels,

@@ -6,7 +6,10 @@ import type { AttachmentRequest, AttachmentRequests } from './attachment-request
 import type { AttachmentTimes } from './attachment-settings.ts';
 
 /** Dependencies of the attachment requests. */
-export type RequesterDeps = Pick<Deps, 'asker' | 'bus' | 'limits' | 'log' | 'notifications' | 'records' | 'redis'> & {
+export type RequesterDeps = Pick<
+  Deps,
+  'commandClient' | 'bus' | 'limits' | 'log' | 'notifications' | 'records' | 'redis'
+> & {
   readonly requests: AttachmentRequests;
   readonly times: AttachmentTimes;
   /** Called with the result of each request. */
@@ -187,7 +190,7 @@ export class AttachmentRequester {
   }
 
   async #answerOf(request: AttachmentRequest): Promise<Answer> {
-    const { asker, bus, limits, log, redis, times } = this.#parts;
+    const { commandClient: commandClient, bus, limits, log, redis, times } = this.#parts;
     const { _id, imei, accountId, vehicleId, notificationId, count, tagHex } = request;
     const alarmNo = _id.slice(imei.length + 1);
     const correlationId = `attachments-${notificationId}`;
@@ -195,7 +198,7 @@ export class AttachmentRequester {
       await limits.consume('command', imei);
       const expected = { alarmNo, imei, accountId, vehicleId, notificationId, count, lifetimeMs: times.lifetimeMs };
       const server = await callUseCase(bus, expectAttachments, expected, { timeoutMs: expectMs, correlationId });
-      const outcome = await asker.send({
+      const outcome = await commandClient.send({
         imei,
         command: {
           kind: 'requestAttachments',

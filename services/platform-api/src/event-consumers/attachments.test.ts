@@ -24,7 +24,7 @@ import { startAttachments } from './attachments.ts';
 // Uses real servers, which respond late on a busy machine.
 jest.setTimeout(120_000);
 
-type Asked = DeviceCommandOf<'requestAttachments'>;
+type RequestedAttachments = DeviceCommandOf<'requestAttachments'>;
 
 /** Failed requests are retried quickly; accepted ones with missing files are not, and no alarm times out. */
 const quick: Partial<AttachmentTimes> = {
@@ -88,7 +88,7 @@ describe('attachments of alarms', () => {
     return values.find(({ labels }) => labels['result'] === result)?.value ?? 0;
   };
   const requests = () => world.deps.database.collection<AttachmentRequest>('attachment_requests').find({}).toArray();
-  const requested = (): Asked[] =>
+  const requested = (): RequestedAttachments[] =>
     terminals.seen.flatMap(({ command }) => (command.kind === 'requestAttachments' ? [command] : []));
 
   async function newAlarm(of: { imei?: string; vehicleId?: number; subject?: string } = {}) {
@@ -186,7 +186,7 @@ describe('attachments of alarms', () => {
   it('are not requested again from a terminal that refuses, and the notification reports that', async () => {
     const alarm = await newAlarm();
     await terminals.connect(alarm.imei);
-    terminals.answer = async () => generally(3, 0x9208);
+    terminals.respond = async () => generally(3, 0x9208);
     await want(alarm);
     await waitFor(async () => (await counted('refused')) === 1);
     expect(await attributesOf(alarm)).toEqual({ attachment_count: 3, attachments: 'refused' });
@@ -217,7 +217,7 @@ describe('attachments of alarms', () => {
   ])('are requested again under the same number from a terminal that is %s', async (_case, outcome) => {
     const alarm = await newAlarm();
     await terminals.connect(alarm.imei);
-    terminals.answer = async () => (requested().length < 3 ? outcome : generally(0, 0x9208));
+    terminals.respond = async () => (requested().length < 3 ? outcome : generally(0, 0x9208));
     await want(alarm);
     await waitFor(async () => ((await requests())[0]?.asked ?? 0) > 0);
     expect(new Set(requested().map(({ alarmNo }) => alarmNo)).size).toBe(1);

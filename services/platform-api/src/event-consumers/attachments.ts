@@ -40,7 +40,7 @@ export function startAttachments(deps: Deps, lifecycle: Lifecycle, options: Atta
   const times = { ...attachmentTimes(config), ...options.times };
   const requests = new AttachmentRequests(deps);
   const parts = { ...deps, times, requests };
-  const asker = new AttachmentRequester({ ...parts, count: (result) => results.inc({ result }) });
+  const commandClient = new AttachmentRequester({ ...parts, count: (result) => results.inc({ result }) });
   const onError = (error: unknown): void => log.warn({ err: error }, 'could not start the attachment requests yet');
   const secret = secretOf(config.ENCRYPTION_KEY);
   const consumers: DurableConsumer[] = [];
@@ -53,7 +53,7 @@ export function startAttachments(deps: Deps, lifecycle: Lifecycle, options: Atta
           durable: 'platform-attachments',
           subject: attachmentsRequestedSubject('*'),
           onError,
-          handler: (message) => takeWanted(parts, asker, secret, message),
+          handler: (message) => takeWanted(parts, commandClient, secret, message),
         }),
         new DurableConsumer(bus, {
           stream: 'MEDIA',
@@ -62,7 +62,8 @@ export function startAttachments(deps: Deps, lifecycle: Lifecycle, options: Atta
           onError,
           handler: async ({ data }) => {
             const file = fileIn(data);
-            if (file?.attachment) await asker.arrived(requestId(file.imei, file.attachment.alarmNo), file.fileId);
+            if (file?.attachment)
+              await commandClient.arrived(requestId(file.imei, file.attachment.alarmNo), file.fileId);
           },
         }),
       );
@@ -72,13 +73,13 @@ export function startAttachments(deps: Deps, lifecycle: Lifecycle, options: Atta
   lifecycle.onStop('attachments', async () => {
     await begun.stop();
     await Promise.all(consumers.map((consumer) => consumer.stop()));
-    await asker.stop();
+    await commandClient.stop();
   });
 }
 
 async function takeWanted(
   parts: Parts,
-  asker: AttachmentRequester,
+  commandClient: AttachmentRequester,
   secret: Buffer,
   message: JetStreamMessage,
 ): Promise<void> {
@@ -96,7 +97,7 @@ async function takeWanted(
   if (notification === null) return log.info({ imei, dedupeKey }, 'attachments without a notification');
   const _id = requestId(imei, alarmNoOf(secret, notification._id, tagHex));
   if ((await requests.arrivedFiles(_id)) >= wanted.count) return;
-  await asker.take({ ...wanted, _id, notificationId: notification._id, asked: 0, missed: 0 });
+  await commandClient.take({ ...wanted, _id, notificationId: notification._id, asked: 0, missed: 0 });
 }
 
 const requestId = (imei: string, alarmNo: string): string => `${imei}:${alarmNo}`;

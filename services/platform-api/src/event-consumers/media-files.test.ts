@@ -200,7 +200,7 @@ describe('a stored picture', () => {
     expect(other.removed).toEqual([]);
     expect(await mediaOf(id)).toHaveLength(1);
     // If both share a volume, the remaining file was stored after these timestamps.
-    expect(pod.asked.filter(({ fileId }) => fileId === stored.fileId)).toEqual([
+    expect(pod.fileRequests.filter(({ fileId }) => fileId === stored.fileId)).toEqual([
       { imei, fileId: stored.fileId, storedBeforeMs: newer.receivedAtMs },
       { imei, fileId: stored.fileId, storedBeforeMs: stored.receivedAtMs },
     ]);

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { sessionChanged, subscribe } from '@fleet/bus';
 import { type DeviceState, readDevices } from '@fleet/storage';
 import { readLastLocations } from '../domains/last-positions/queries.ts';
-import { lastHeardMs } from '../domains/last-positions/rules.ts';
+import { lastReceivedMs } from '../domains/last-positions/rules.ts';
 import type { LastLocation } from '../domains/last-positions/schema.ts';
 import type { ToRaise } from '../domains/notifications/content.ts';
 import { recordUnassigned } from '../domains/unassigned-devices/use-cases.ts';
@@ -240,7 +240,7 @@ export class Presence {
     }
     const isChanged = before === null || before.connected !== now.connected || before.isOffline !== now.isOffline;
     const previous = previousIfTold(look, before, now, isChanged);
-    const heardMs = now.location === undefined ? 0 : lastHeardMs(now.location);
+    const heardMs = now.location === undefined ? 0 : lastReceivedMs(now.location);
     const told = previous === null ? before?.toldReportMs : heardMs;
     const noticed: Noticed = {
       connected: now.connected,
@@ -265,7 +265,8 @@ export class Presence {
     if (hasWaited === true || isOffline) return 0;
     if (returnedMs !== undefined) return device === undefined && location?.source === 'jt808' ? sessionMs : 0;
     const isBack = cause === 'session' && device !== undefined && before?.isOffline !== false;
-    const hasReported = location !== undefined && device !== undefined && lastHeardMs(location) >= device.onlineSinceMs;
+    const hasReported =
+      location !== undefined && device !== undefined && lastReceivedMs(location) >= device.onlineSinceMs;
     return isBack && !hasReported ? this.#times.firstReportMs : 0;
   }
 
@@ -282,7 +283,7 @@ export class Presence {
     const { redis } = this.#parts;
     const [devices, locations] = await Promise.all([readDevices(redis, [imei]), readLastLocations(redis, [imei])]);
     const [device, location] = [devices.get(imei), locations.get(imei)];
-    const heardMs = location === undefined ? 0 : lastHeardMs(location);
+    const heardMs = location === undefined ? 0 : lastReceivedMs(location);
     const seenMs = Math.max(device?.lastSeenMs ?? 0, heardMs, atLeastSeenMs);
     if (seenMs === 0) return null;
     const nowMs = Date.now();
@@ -377,6 +378,6 @@ function previousIfTold(
 
 /** Returns the state when the terminal was last seen. */
 const stateThen = ({ location, seenMs }: Present): string => {
-  const { state } = presentOf(undefined, location, location === undefined ? seenMs : lastHeardMs(location));
+  const { state } = presentOf(undefined, location, location === undefined ? seenMs : lastReceivedMs(location));
   return state === 'never_connected' ? 'stopped' : state;
 };

@@ -61,7 +61,7 @@ describe('live streams', () => {
       { ...shared, ...nothing, status: 'starting' },
       { ...shared, ...something, status: 'streaming', started_at: '2026-01-31T02:00:00.000Z' },
     ]);
-    const received = ear.heard.filter(({ type }) => type === 'stream');
+    const received = ear.events.filter(({ type }) => type === 'stream');
     expect(received.map(({ startId }) => startId)).toEqual([undefined, 'the start']);
   });
 
@@ -79,7 +79,7 @@ describe('live streams', () => {
       });
     await waitFor(() => ear.of('stream', id).length === expected.length);
     expect(ear.of('stream', id).map(({ viewers }) => viewers)).toEqual(expected);
-    const received = ear.heard.filter(({ type, vehicleId }) => type === 'stream' && vehicleId === id);
+    const received = ear.events.filter(({ type, vehicleId }) => type === 'stream' && vehicleId === id);
     expect(received.map((each) => each.atMs - atMs)).toEqual(expected);
     expect(received.map(({ order }) => order)).toEqual(expected.map((at) => ({ by: 'pod-1', sequence: at + 1 })));
   });

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { standInForDispatcher } from '../testing/dispatcher-stub.ts';
 import { type Operation, operationsOf, readDocument, resolved } from '../testing/document.ts';
 import { type MediaPod, mediaPodId, openMediaPod } from '../testing/media-pod.ts';
-import { type Answer, PlatformWorld, type TestUser } from '../testing/platform-world.ts';
+import { type ApiResponse, PlatformWorld, type TestUser } from '../testing/platform-world.ts';
 import { sampleOf } from '../testing/samples.ts';
 import { makeTenantData, type TenantData } from '../testing/tenant-data.ts';
 
@@ -80,7 +80,7 @@ describe('If-Match (docs/reference/conventions.md)', () => {
       const client = harness.as(operation.path.startsWith('/api/accounts/') ? operator : data.tenant.owner);
       const known = { queries: {}, bodies: {} };
       const { path, body } = sampleOf(document, operation, { path: data, rest: data, only: '' }, known);
-      const send = (version: string): Promise<Answer> =>
+      const send = (version: string): Promise<ApiResponse> =>
         operation.method === 'delete'
           ? client.delete(path, { 'if-match': version }, body)
           : client.put(path, body, { 'if-match': version });

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { type BadValue, badQueryValues, badValues } from '../testing/bad-values.ts';
 import { type Operation, operationsOf, readDocument, resolved } from '../testing/document.ts';
 import { fieldsNamedTwice, wordsOfValidator } from '../testing/plain-words.ts';
-import { type Answer, type Client, PlatformWorld } from '../testing/platform-world.ts';
+import { type ApiResponse, type Client, PlatformWorld } from '../testing/platform-world.ts';
 
 // Covers every operation with every fault, which takes long on a busy machine.
 jest.setTimeout(120_000);
@@ -35,7 +35,7 @@ const samplePath = ({ path }: Operation, id = '999999999'): string =>
   );
 
 /** Sends a request. A 400 must use plain words and name each field once. */
-async function sendInvalid(operation: Operation, path: string, body?: unknown): Promise<Answer> {
+async function sendInvalid(operation: Operation, path: string, body?: unknown): Promise<ApiResponse> {
   const response = await send(operation, path, body);
   const { error, details = [] } = response.status === 400 ? describeFault(response) : { error: '' };
   expect({ path, words: wordsOfValidator(error, details) }).toEqual({ path, words: [] });
@@ -43,7 +43,7 @@ async function sendInvalid(operation: Operation, path: string, body?: unknown): 
   return response;
 }
 
-function send({ method }: Operation, path: string, body: unknown): Promise<Answer> {
+function send({ method }: Operation, path: string, body: unknown): Promise<ApiResponse> {
   if (method === 'get') return client.get(path);
   return method === 'delete' ? client.delete(path, {}, body) : client[method](path, body);
 }
@@ -54,8 +54,8 @@ interface Fault {
   readonly error: string;
   readonly details?: readonly { readonly path: string; readonly message: string }[];
 }
-const describeFault = ({ body }: Answer) => body as Fault;
-const errorPaths = (response: Answer): string[] => (describeFault(response).details ?? []).map(({ path }) => path);
+const describeFault = ({ body }: ApiResponse) => body as Fault;
+const errorPaths = (response: ApiResponse): string[] => (describeFault(response).details ?? []).map(({ path }) => path);
 
 describe('query parameters', () => {
   const withQuery = operations.filter(({ parameters }) => parameters.some((each) => each.in === 'query'));

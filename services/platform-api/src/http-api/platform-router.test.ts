@@ -56,7 +56,7 @@ const thing = Type.Object({
   note: nullable(Type.String()),
   secret: nullable(Type.String()),
 });
-const shown = (one: Thing) => ({ ...toRecordResponse(one), name: one.name, note: one.note });
+const toThingResponse = (one: Thing) => ({ ...toRecordResponse(one), name: one.name, note: one.note });
 const notFound = () => new AppError('not_found', 'The thing does not exist.');
 const fields = {
   name: Type.String({ minLength: 1, maxLength: 10 }),
@@ -86,7 +86,7 @@ const routes = (): PlatformRoute[] => [
       const inserted = await things.insert(scope, { name: body.name, note: body.note ?? null, parentGroup: null });
       // Some databases cannot store nested lists and some field names.
       const odd = { path: [[22.5, 114]], attributes: { $set: 1, 'a.b': 2 } };
-      const data = { ...shown(inserted), ...odd, secret: 'shown once', parts: [{ key: 'fk_1' }] };
+      const data = { ...toThingResponse(inserted), ...odd, secret: 'shown once', parts: [{ key: 'fk_1' }] };
       return new Reply(201, { data }, { Location: `/api/things/${inserted._id}` });
     },
   }),
@@ -100,7 +100,7 @@ const routes = (): PlatformRoute[] => [
     handle: async ({ query }) => {
       const paging = parsePagination(query);
       const { items, total } = await things.list(scope, { sorting: parseSort(query.sort), paging });
-      return pageResponse({ items: items.map(shown), total }, paging);
+      return pageResponse({ items: items.map(toThingResponse), total }, paging);
     },
   }),
   platformRoute({
@@ -114,7 +114,7 @@ const routes = (): PlatformRoute[] => [
     handle: async ({ params, body, context }) => {
       const changed = await things.update(scope, params.id, body, parseIfMatch(context));
       if (changed === null) throw notFound();
-      return { data: shown(changed) };
+      return { data: toThingResponse(changed) };
     },
   }),
 ];

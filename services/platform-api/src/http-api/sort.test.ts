@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { saveUnassigned } from '../domains/unassigned-devices/store.ts';
 import { type Operation, operationsOf, readDocument } from '../testing/document.ts';
-import { type Answer, type Data, PlatformWorld, type TestUser } from '../testing/platform-world.ts';
+import { type ApiResponse, type Data, PlatformWorld, type TestUser } from '../testing/platform-world.ts';
 import { sampleOf } from '../testing/samples.ts';
 import { makeTenantData, type TenantData } from '../testing/tenant-data.ts';
 
@@ -135,7 +135,7 @@ const queries = { listVehicleNotifications: () => ({ from: '0' }) };
 const bodies = {};
 
 /** Requests a page of a list. A list that is requested by POST has its page in the body. */
-function sendList(operation: Operation, part: Record<string, string | number>): Promise<Answer> {
+function sendList(operation: Operation, part: Record<string, string | number>): Promise<ApiResponse> {
   const { path } = sampleOf(document, operation, { path: data, rest: data, only: '' }, { queries, bodies });
   const client = harness.as(userFor(operation));
   if (operation.method === 'post') return client.post(path, part);

@@ -7,7 +7,13 @@ import type { AuditEntry } from '../domains/audit/schema.ts';
 import { standInForDispatcher } from '../testing/dispatcher-stub.ts';
 import { type Operation, operationsOf, readDocument, type Schema, undescribed } from '../testing/document.ts';
 import { type MediaPod, mediaPodId, openMediaPod } from '../testing/media-pod.ts';
-import { type Answer, type Client, PlatformWorld, type TestUser, testPassword } from '../testing/platform-world.ts';
+import {
+  type ApiResponse,
+  type Client,
+  PlatformWorld,
+  type TestUser,
+  testPassword,
+} from '../testing/platform-world.ts';
 import { type Known, namingPlaces, type Sample, sampleOf, type Whose } from '../testing/samples.ts';
 import { digits, makeTenantData, type TenantData, wayOf } from '../testing/tenant-data.ts';
 
@@ -117,7 +123,7 @@ beforeAll(async () => {
   harness = await PlatformWorld.open();
   standInForDispatcher(harness.bus);
   pod = await openMediaPod(harness.bus, mediaPodId);
-  pod.answer = (_request, response) => void response.writeHead(200, { 'content-type': 'image/jpeg' }).end('picture');
+  pod.respond = (_request, response) => void response.writeHead(200, { 'content-type': 'image/jpeg' }).end('picture');
   ours = await makeTenantData(harness, harness.ours, 'OURMARK');
   theirs = await makeTenantData(harness, harness.theirs, 'THEIRMARK');
 });
@@ -152,7 +158,7 @@ const send = (
   { method }: Operation,
   { path, body }: Sample,
   headers: Record<string, string> = {},
-): Promise<Answer> =>
+): Promise<ApiResponse> =>
   method === 'get'
     ? client.get(path, headers)
     : method === 'delete'
@@ -199,7 +205,7 @@ function collectIds(value: unknown, { names, tenant, dealer }: TenantData): stri
 }
 
 /** Checks that a response contains no data of a tenant, whatever its status. */
-function expectNoDataOf(data: TenantData, { status, body }: Answer): void {
+function expectNoDataOf(data: TenantData, { status, body }: ApiResponse): void {
   const text = typeof body === 'string' ? body : JSON.stringify(body);
   const { slug, phone, imei, miningImei, latitude, media } = data.names;
   const secrets = [data.mark, data.mintingKey, data.tenant.apiKey, data.tenant.owner.email, slug, imei, miningImei];
@@ -220,7 +226,7 @@ function validatorOf(schema: Schema): Check {
 }
 
 /** Checks that the document describes the response and all its fields. */
-function expectDescribed({ responses }: Operation, { status, body }: Answer): void {
+function expectDescribed({ responses }: Operation, { status, body }: ApiResponse): void {
   expect(Object.keys(responses)).toContain(String(status));
   const schema = responses[status]?.content?.['application/json']?.schema;
   const check = validatorOf(schema ?? {});

@@ -31,7 +31,7 @@ import type { MapRole, MapSettings } from './settings.ts';
 import { inWindows } from './windows.ts';
 
 /** A result, with the provider that returned it. */
-export interface Answered<T> {
+export interface Resolved<T> {
   readonly value: T;
   readonly provider: string;
   /** True if the configured provider failed or had no result, and the embedded one was used. */
@@ -88,8 +88,8 @@ export class MapServices {
     return this.#geocoder !== null;
   }
 
-  reverse(position: Position, language?: string): Promise<Answered<FoundAddress>> {
-    return this.#ask(
+  reverse(position: Position, language?: string): Promise<Resolved<FoundAddress>> {
+    return this.#request(
       this.#geocoder,
       (geocoder) => geocoder.reverse(position, language),
       () => this.#embeddedGeocoder.reverse(position),
@@ -101,8 +101,8 @@ export class MapServices {
     return this.#embeddedGeocoder.reverse(position);
   }
 
-  search(query: PlaceQuery, own: () => Promise<readonly OwnPlace[]>): Promise<Answered<FoundPlace[]>> {
-    return this.#ask(
+  search(query: PlaceQuery, own: () => Promise<readonly OwnPlace[]>): Promise<Resolved<FoundPlace[]>> {
+    return this.#request(
       this.#geocoder,
       (geocoder) => geocoder.search(query),
       async () => this.#embeddedGeocoder.search(query, await own()),
@@ -115,7 +115,7 @@ export class MapServices {
     own: readonly OwnPlace[],
     addresses: () => Promise<readonly OwnPlace[]>,
   ): Promise<FoundSuggestion[]> {
-    const { value, provider } = await this.#ask(
+    const { value, provider } = await this.#request(
       this.#suggester,
       (suggester) => suggester.suggest(query),
       async () => this.#embeddedGeocoder.suggest(query, [...own, ...(await addresses())]),
@@ -126,8 +126,8 @@ export class MapServices {
   }
 
   /** Returns at least one route; the last resort is a straight line. */
-  route(query: RouteQuery): Promise<Answered<DrawnRoute[]>> {
-    return this.#ask(
+  route(query: RouteQuery): Promise<Resolved<DrawnRoute[]>> {
+    return this.#request(
       this.#router,
       async (router) => {
         const routes = await router.route(query);
@@ -141,8 +141,8 @@ export class MapServices {
     trace: readonly TracePoint[],
     profile: Profile,
     ownPaths: () => Promise<readonly (readonly Position[])[]>,
-  ): Promise<Answered<MatchedTrace>> {
-    return this.#ask(
+  ): Promise<Resolved<MatchedTrace>> {
+    return this.#request(
       this.#matcher,
       (matcher) => inWindows(trace, (part) => matcher.match(part, profile)),
       async () => this.#embeddedMatcher.match(trace, await ownPaths()),
@@ -154,14 +154,14 @@ export class MapServices {
   }
 
   /** Uses the embedded provider if none is configured, if the configured one fails, and if it has no result (null). */
-  async #ask<P extends { readonly name: string }, T>(
+  async #request<P extends { readonly name: string }, T>(
     provider: P | null,
-    ask: (provider: P) => Promise<T | null>,
+    call: (provider: P) => Promise<T | null>,
     embedded: () => Promise<T>,
-  ): Promise<Answered<T>> {
+  ): Promise<Resolved<T>> {
     if (provider === null) return { value: await embedded(), provider: 'embedded', isFallback: false };
     try {
-      const value = await ask(provider);
+      const value = await call(provider);
       if (value !== null) return { value, provider: provider.name, isFallback: false };
     } catch (error) {
       this.#log.warn({ err: error, provider: provider.name }, 'a map provider failed, using the embedded one');

@@ -15,7 +15,7 @@ import type { KnownPreferences } from './rules.ts';
 const maxAgeMs = 5_000;
 
 /** The vehicle of a notification. */
-export interface ToldOf {
+export interface NotificationTarget {
   readonly accountId: number;
   readonly vehicleId: number;
   readonly ownerUserId: number;
@@ -25,11 +25,11 @@ export interface ToldOf {
 export interface Listener {
   readonly user: User;
   readonly preferences: KnownPreferences;
-  readonly wish: WantedNotifications;
+  readonly vehiclePreference: WantedNotifications;
 }
 
 type AudienceDeps = Pick<Deps, 'records' | 'config'> & {
-  readonly notifications: Pick<Deps['notifications'], 'wishes'>;
+  readonly notifications: Pick<Deps['notifications'], 'preferenceCache'>;
 };
 
 /** Finds the recipients of vehicles with their preferences; cached for seconds. */
@@ -55,11 +55,11 @@ export class Audience {
   }
 
   /** Returns the users who see the vehicle, and those of its shares with notifications; only of active accounts. */
-  async of({ accountId, vehicleId, ownerUserId }: ToldOf): Promise<Listener[]> {
+  async of({ accountId, vehicleId, ownerUserId }: NotificationTarget): Promise<Listener[]> {
     const [own, shared, wishes] = await Promise.all([
       this.#accounts.get(accountId, () => usersOfAccount(this.#deps.records, { accountId })),
       this.#shared.get(vehicleId, () => this.#readShared(accountId, vehicleId)),
-      this.#deps.notifications.wishes.ofVehicles([vehicleId]),
+      this.#deps.notifications.preferenceCache.ofVehicles([vehicleId]),
     ]);
     const seeing = own.filter(({ role, _id }) => role !== 'driver' || _id === ownerUserId);
     const users = new Map([...shared, ...seeing].filter(({ disabled }) => !disabled).map((user) => [user._id, user]));
@@ -68,7 +68,7 @@ export class Audience {
         const preference = wishes.get(vehicleId)?.of(user._id);
         if (preference === undefined || !(await this.#isLetIn(user.accountId))) return null;
         const preferences = await this.#preferences.get(user._id, () => knownPreferences(this.#deps, user));
-        return { user, wish: preference, preferences };
+        return { user, vehiclePreference: preference, preferences };
       }),
     );
     return listeners.filter((each) => each !== null);

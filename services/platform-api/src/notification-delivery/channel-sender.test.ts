@@ -30,7 +30,7 @@ const listener = {
 let notificationId = 0;
 
 /** Sends a notification; each target is one device. */
-function tell(sends: readonly Target['send'][]): Promise<void> {
+function deliver(sends: readonly Target['send'][]): Promise<void> {
   notificationId += 1;
   const raised: NotificationRaised = {
     accountId: 1,
@@ -76,33 +76,33 @@ it('a notification is redelivered only after all its messages have ended', async
     return ended;
   };
   let isOver = false;
-  const telling = tell([() => Promise.reject(new Error('the database is unavailable')), slow]).finally(() => {
+  const delivering = deliver([() => Promise.reject(new Error('the database is unavailable')), slow]).finally(() => {
     isOver = true;
   });
-  telling.catch(() => undefined);
+  delivering.catch(() => undefined);
   await begun;
   // Long enough for the fault of the first one to appear.
-  await tell([async () => 'sent']);
+  await deliver([async () => 'sent']);
   expect(isOver).toBe(false);
   end();
-  await expect(telling).rejects.toThrow('the database is unavailable');
+  await expect(delivering).rejects.toThrow('the database is unavailable');
 });
 
 it('sends to all others if one recipient fails', async () => {
-  const told: number[] = [];
+  const delivered: number[] = [];
   const devices = Array.from({ length: 40 }, (_unused, at) => async () => {
     if (at === 0) throw new Error('the database is unavailable');
-    told.push(at);
+    delivered.push(at);
     return 'sent' as const;
   });
-  await expect(tell(devices)).rejects.toThrow('the database is unavailable');
-  expect(told).toHaveLength(39);
+  await expect(deliver(devices)).rejects.toThrow('the database is unavailable');
+  expect(delivered).toHaveLength(39);
 });
 
 it('retries at the time that the provider requests, within an hour', async () => {
   const failing = (retryAfterMs: number | null) => () => Promise.reject(new SendingFailed('busy', { retryAfterMs }));
   const delayOf = (sends: readonly Target['send'][]) =>
-    tell(sends).catch((error: unknown) => (error instanceof RetryLater ? error.delayMs : error));
+    deliver(sends).catch((error: unknown) => (error instanceof RetryLater ? error.delayMs : error));
   expect(await delayOf([failing(null)])).toBe(5_000);
   expect(await delayOf([failing(null), failing(60_000)])).toBe(60_000);
   // A broker rejects a delay above 64 bits of nanoseconds and would redeliver immediately.

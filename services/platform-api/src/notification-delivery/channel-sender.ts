@@ -12,7 +12,7 @@ const maxAgeMs = 6 * 3_600_000;
 const firstRetryMs = 5_000;
 const maxRetryMs = 120_000;
 /** Longest delay that a provider can request. */
-const maxAskedMs = 3_600_000;
+const maxProviderDelayMs = 3_600_000;
 /** Concurrent messages of one notification. */
 const atOnce = 16;
 
@@ -72,7 +72,7 @@ export class ChannelSender {
     if (failures.length === 0) return;
     const requested = Math.max(...failures.map(({ retryAfterMs }) => retryAfterMs ?? 0));
     const usual = Math.min(maxRetryMs, firstRetryMs * 2 ** Math.min(10, deliveryCount - 1));
-    throw new RetryLater(Math.max(Math.min(requested, maxAskedMs), usual));
+    throw new RetryLater(Math.max(Math.min(requested, maxProviderDelayMs), usual));
   }
 
   async #lettersOf(raised: NotificationRaised, nowMs: number): Promise<{ id: string; target: Target }[]> {
@@ -83,12 +83,12 @@ export class ChannelSender {
     const config = await this.#audience.configOf(accountId);
     if (!isOffered(config, channel, type)) return [];
     const listeners = await this.#audience.of({ accountId, vehicleId, ownerUserId });
-    const told = listeners.filter(({ wish: preference, preferences }) =>
-      shouldNotify({ channel, type, severity, config, wish: preference, preferences, nowMs }),
+    const recipients = listeners.filter(({ vehiclePreference: preference, preferences }) =>
+      shouldNotify({ channel, type, severity, config, vehiclePreference: preference, preferences, nowMs }),
     );
     const targets = await Promise.all(
-      told.map(async (listener) => {
-        const response = shownTo(listener, raised);
+      recipients.map(async (listener) => {
+        const response = toRecipientMessage(listener, raised);
         const found = await this.#channel.targetsOf({ accountId, notification: response, listener, config });
         return found.map((target) => ({
           id: `${notification.id}:${listener.user._id}:${channel}:${target.key}`,
@@ -122,7 +122,7 @@ export class ChannelSender {
 }
 
 /** Names of geofences are visible to users of the account, except its drivers. */
-function shownTo({ user }: Listener, { accountId, addressForOthers, notification }: NotificationRaised) {
+function toRecipientMessage({ user }: Listener, { accountId, addressForOthers, notification }: NotificationRaised) {
   const response = notification as NotificationResponse;
   const isOwn = user.accountId === accountId && user.role !== 'driver';
   return isOwn || addressForOthers === undefined ? response : { ...response, address: addressForOthers };

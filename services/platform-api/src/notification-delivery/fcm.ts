@@ -33,7 +33,7 @@ export class Fcm implements PushProvider {
         body,
       });
       if (status === 200) return 'sent';
-      if (status === 401) this.#token.forget(token);
+      if (status === 401) this.#token.invalidate(token);
       if (status === 401 && !isLast) continue;
       return this.#refused(status, text);
     }

@@ -32,7 +32,7 @@ export class GoogleToken {
   readonly #line: ProviderLine;
   readonly #now: () => number;
   #token: { readonly value: string; readonly untilMs: number } | undefined;
-  #asking: Promise<string> | undefined;
+  #pendingRequest: Promise<string> | undefined;
 
   constructor(account: ServiceAccount, line: ProviderLine, now: () => number = Date.now) {
     this.#account = account;
@@ -43,18 +43,18 @@ export class GoogleToken {
   /** Concurrent callers share one request. */
   get(): Promise<string> {
     if (this.#token !== undefined && this.#now() < this.#token.untilMs) return Promise.resolve(this.#token.value);
-    this.#asking ??= this.#ask().finally(() => {
-      this.#asking = undefined;
+    this.#pendingRequest ??= this.#requestToken().finally(() => {
+      this.#pendingRequest = undefined;
     });
-    return this.#asking;
+    return this.#pendingRequest;
   }
 
   /** Invalidates a rejected token: the next caller gets another. */
-  forget(value: string): void {
+  invalidate(value: string): void {
     if (this.#token?.value === value) this.#token = undefined;
   }
 
-  async #ask(): Promise<string> {
+  async #requestToken(): Promise<string> {
     const nowMs = this.#now();
     const { status, text } = await this.#line.post({
       url: this.#account.token_uri,

@@ -31,7 +31,7 @@ describe('shouldNotify', () => {
     type: 'overspeed',
     severity: 'warning',
     config: defaultConfig(),
-    wish: { notificationTypes: ['overspeed', 'sos'], channels: ['push'], isDefault: true },
+    vehiclePreference: { notificationTypes: ['overspeed', 'sos'], channels: ['push'], isDefault: true },
     preferences: { values: defaultPreferences(user), said: {} },
     nowMs: noonUtc,
     ...more,
@@ -58,10 +58,16 @@ describe('shouldNotify', () => {
     const preference = { notificationTypes: ['sos'], channels: ['sms'] as const, isDefault: false };
     expect(shouldNotify(requested)).toBe(false);
     expect(shouldNotify({ ...requested, preferences: saying({ sms: true }) })).toBe(true);
-    expect(shouldNotify({ ...requested, wish: preference })).toBe(true);
-    expect(shouldNotify({ ...requested, wish: preference, preferences: saying({ sms: false }) })).toBe(false);
+    expect(shouldNotify({ ...requested, vehiclePreference: preference })).toBe(true);
+    expect(shouldNotify({ ...requested, vehiclePreference: preference, preferences: saying({ sms: false }) })).toBe(
+      false,
+    );
     expect(
-      shouldNotify({ ...requested, wish: { ...preference, channels: ['push'] }, preferences: saying({ sms: true }) }),
+      shouldNotify({
+        ...requested,
+        vehiclePreference: { ...preference, channels: ['push'] },
+        preferences: saying({ sms: true }),
+      }),
     ).toBe(false);
   });
 

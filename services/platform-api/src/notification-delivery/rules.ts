@@ -21,7 +21,7 @@ export interface Question {
   readonly type: string;
   readonly severity: Severity;
   readonly config: GlobalConfig;
-  readonly wish: WantedNotifications;
+  readonly vehiclePreference: WantedNotifications;
   readonly preferences: KnownPreferences;
   readonly nowMs: number;
 }
@@ -38,7 +38,7 @@ export function shouldNotify({
   type,
   severity,
   config,
-  wish: preference,
+  vehiclePreference: preference,
   preferences,
   nowMs,
 }: Question): boolean {

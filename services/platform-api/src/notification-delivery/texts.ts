@@ -14,33 +14,33 @@ export interface Reader {
 }
 
 /** Returns title and description in the reader's language; a custom description is unchanged. */
-export function titled(told: LatestReadings, { language }: Reader): { title: string; description: string } {
-  const kind = kindOf(told.notification_type);
-  if (kind === undefined) return told;
+export function titled(readings: LatestReadings, { language }: Reader): { title: string; description: string } {
+  const kind = kindOf(readings.notification_type);
+  if (kind === undefined) return readings;
   const isOwn = ['en', ...Object.keys(translations)].every(
-    (each) => textsOf(kind, each).description !== told.description,
+    (each) => textsOf(kind, each).description !== readings.description,
   );
   const { title, description } = textsOf(kind, language);
-  return { title, description: isOwn ? told.description : description };
+  return { title, description: isOwn ? readings.description : description };
 }
 
 const maxSmsLength = 300;
 
-export function smsText(told: LatestReadings, reader: Reader): string {
-  const { title, description } = titled(told, reader);
-  return `${told.vehicle_no}: ${title}, ${momentAt(told.timestamp, reader.timezone)}. ${description}`.slice(
+export function smsText(readings: LatestReadings, reader: Reader): string {
+  const { title, description } = titled(readings, reader);
+  return `${readings.vehicle_no}: ${title}, ${momentAt(readings.timestamp, reader.timezone)}. ${description}`.slice(
     0,
     maxSmsLength,
   );
 }
 
-export function mailOf(told: LatestReadings, reader: Reader): { subject: string; text: string } {
-  const { title, description } = titled(told, reader);
-  const { latitude, longitude } = told.location;
-  const place = told.attributes['gps_valid'] === false ? [] : [told.address ?? `${latitude}, ${longitude}`];
-  const lines = [description, '', told.vehicle_no, momentAt(told.timestamp, reader.timezone), ...place];
+export function mailOf(readings: LatestReadings, reader: Reader): { subject: string; text: string } {
+  const { title, description } = titled(readings, reader);
+  const { latitude, longitude } = readings.location;
+  const place = readings.attributes['gps_valid'] === false ? [] : [readings.address ?? `${latitude}, ${longitude}`];
+  const lines = [description, '', readings.vehicle_no, momentAt(readings.timestamp, reader.timezone), ...place];
   // A line break in a subject would start another header.
-  return { subject: `${told.vehicle_no}: ${title}`.replaceAll(/[\r\n]+/g, ' '), text: lines.join('\n') };
+  return { subject: `${readings.vehicle_no}: ${title}`.replaceAll(/[\r\n]+/g, ' '), text: lines.join('\n') };
 }
 
 /** Returns `2026-01-31 13:45` in a time zone. */

@@ -26,7 +26,7 @@ export interface Deps {
   readonly log: Logger;
   readonly bus: Bus;
   /** Sends commands to terminals directly, for functions that are no use cases of device-api. */
-  readonly asker: DeviceCommandClient;
+  readonly commandClient: DeviceCommandClient;
   /** Commands fail immediately while Redis is unavailable. */
   readonly redis: Redis;
   readonly database: Database;

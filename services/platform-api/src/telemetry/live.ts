@@ -1,6 +1,6 @@
 import type { Bus, LiveEvent } from '@fleet/bus';
 import { toLocationResponse } from '../domains/last-positions/responses.ts';
-import { lastHeardMs, stateOf } from '../domains/last-positions/rules.ts';
+import { lastReceivedMs, stateOf } from '../domains/last-positions/rules.ts';
 import { publishLive } from '../event-consumers/live.ts';
 import type { Moved } from './unit.ts';
 
@@ -23,7 +23,7 @@ export function publishPositions(bus: Bus, moved: Iterable<Moved>, nowMs = Date.
     const wasAway = previous === 'offline' || previous === 'never_connected';
     // A report received an hour ago and processed only now ends no silence.
     const isBack = wasAway && stateOf(each.state.location, nowMs) !== 'offline';
-    if (isBack) returned.set(each.known.imei, lastHeardMs(each.state.location));
+    if (isBack) returned.set(each.known.imei, lastReceivedMs(each.state.location));
     const events = eventsOf(each, wasAway ? null : previous, nowMs);
     const { accountId } = each.known.vehicle;
     const known = byAccount.get(accountId);
@@ -49,7 +49,7 @@ function eventsOf({ known, state }: Moved, previous: string | null, nowMs: numbe
         connected: true,
         state: location.state,
         previous_state: previous,
-        last_seen: new Date(lastHeardMs(state.location)).toISOString(),
+        last_seen: new Date(lastReceivedMs(state.location)).toISOString(),
       },
     });
   return events;

@@ -7,7 +7,7 @@ import { type Bus, serve, webhookRequests } from '@fleet/bus';
 export function standInForDispatcher(
   bus: Bus,
   { queued = 0, result = 'queued' }: { queued?: number; result?: 'queued' | 'running' | 'unknown' } = {},
-): { readonly asked: unknown[]; stop(): Promise<void> } {
+): { readonly requests: unknown[]; stop(): Promise<void> } {
   const requested: unknown[] = [];
   const options = {
     queue: 'webhook-dispatcher',
@@ -38,5 +38,5 @@ export function standInForDispatcher(
       return { queued };
     }),
   ];
-  return { asked: requested, stop: async () => void (await Promise.all(served.map((each) => each.stop()))) };
+  return { requests: requested, stop: async () => void (await Promise.all(served.map((each) => each.stop()))) };
 }

@@ -12,7 +12,7 @@ export interface StubRequest {
 /** Fakes a payment gateway's API on this machine. `answer` creates the response, by method and path. */
 export class GatewayStub {
   readonly requests: StubRequest[] = [];
-  answer: (request: StubRequest) => { status?: number; body: unknown } = () => ({ status: 404, body: {} });
+  respond: (request: StubRequest) => { status?: number; body: unknown } = () => ({ status: 404, body: {} });
   readonly #server: Server;
 
   private constructor() {
@@ -23,7 +23,7 @@ export class GatewayStub {
         const { method = '', url = '', headers } = request;
         const requested = { method, path: url, headers, body: Buffer.concat(chunks).toString('utf8') };
         this.requests.push(requested);
-        const { status = 200, body } = this.answer(requested);
+        const { status = 200, body } = this.respond(requested);
         response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
       });
     });

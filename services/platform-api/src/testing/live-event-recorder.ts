@@ -3,7 +3,7 @@ import type { Deps } from '../platform/deps.ts';
 
 /** Records the events published for websockets. */
 export class LiveEventRecorder {
-  readonly heard: (LiveEvent & { readonly accountId: number })[] = [];
+  readonly events: (LiveEvent & { readonly accountId: number })[] = [];
   readonly #listener: { stop(): void };
 
   constructor({ bus }: Pick<Deps, 'bus'>) {
@@ -11,13 +11,13 @@ export class LiveEventRecorder {
       throw error;
     };
     this.#listener = subscribe(bus, liveEvents, onError, ({ accountId, events }) => {
-      for (const event of events) this.heard.push({ ...event, accountId });
+      for (const event of events) this.events.push({ ...event, accountId });
     });
   }
 
   /** Returns the data of all events of one type about a vehicle. */
   of(type: LiveEventType, vehicleId: number): Readonly<Record<string, unknown>>[] {
-    return this.heard.flatMap((event) => (event.type === type && event.vehicleId === vehicleId ? [event.data] : []));
+    return this.events.flatMap((event) => (event.type === type && event.vehicleId === vehicleId ? [event.data] : []));
   }
 
   stop(): void {

@@ -12,17 +12,17 @@ export interface MediaPod {
   /** Ids of the files and uploads that were removed. */
   readonly removed: string[];
   /** Requests to remove files. */
-  readonly asked: { readonly imei: string; readonly fileId: string; readonly storedBeforeMs?: number }[];
+  readonly fileRequests: { readonly imei: string; readonly fileId: string; readonly storedBeforeMs?: number }[];
   /** False: requests to remove files fail. */
   isRemoving: boolean;
-  answer: (request: IncomingMessage, response: ServerResponse) => void;
+  respond: (request: IncomingMessage, response: ServerResponse) => void;
   close(): Promise<void>;
 }
 
 export async function openMediaPod(bus: Bus, id: string): Promise<MediaPod> {
   const server = createServer((request, response) => {
     pod.requests.push(request);
-    pod.answer(request, response);
+    pod.respond(request, response);
   });
   await new Promise<void>((resolve) => {
     server.listen(0, '127.0.0.1', resolve);
@@ -37,7 +37,7 @@ export async function openMediaPod(bus: Bus, id: string): Promise<MediaPod> {
   const served = [
     serveUseCase(bus, locateClip(id), options, async () => ({ httpUrl })),
     serveUseCase(bus, removeMediaFile(id), options, (request) => {
-      pod.asked.push(request);
+      pod.fileRequests.push(request);
       return remove(request.fileId);
     }),
     serveUseCase(bus, removeUploadFiles(id), options, ({ uploadId }) => remove(uploadId)),
@@ -47,9 +47,9 @@ export async function openMediaPod(bus: Bus, id: string): Promise<MediaPod> {
     id,
     requests: [],
     removed: [],
-    asked: [],
+    fileRequests: [],
     isRemoving: true,
-    answer: (_request, response) => void response.writeHead(404).end(),
+    respond: (_request, response) => void response.writeHead(404).end(),
     close: async () => {
       await Promise.all(served.map((each) => each.stop()));
       server.closeAllConnections();

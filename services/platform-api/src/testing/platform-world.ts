@@ -39,7 +39,7 @@ export interface Data {
 }
 
 /** A response. */
-export interface Answer {
+export interface ApiResponse {
   readonly status: number;
   readonly headers: Headers;
   /** Parsed JSON, or text. */
@@ -55,10 +55,10 @@ export interface Answer {
  * the two of the caller.
  */
 export interface Client {
-  get(path: string, headers?: Record<string, string>): Promise<Answer>;
-  post(path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
-  put(path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
-  delete(path: string, headers?: Record<string, string>, body?: unknown): Promise<Answer>;
+  get(path: string, headers?: Record<string, string>): Promise<ApiResponse>;
+  post(path: string, body?: unknown, headers?: Record<string, string>): Promise<ApiResponse>;
+  put(path: string, body?: unknown, headers?: Record<string, string>): Promise<ApiResponse>;
+  delete(path: string, headers?: Record<string, string>, body?: unknown): Promise<ApiResponse>;
 }
 
 /** A user of the harness with its credentials. */
@@ -173,7 +173,7 @@ export class PlatformWorld {
   with(headers: Record<string, string>): Client {
     const send =
       (method: string) =>
-      (path: string, body?: unknown, more: Record<string, string> = {}): Promise<Answer> =>
+      (path: string, body?: unknown, more: Record<string, string> = {}): Promise<ApiResponse> =>
         request(this.base + path, method, body, { ...headers, ...more });
     const [get, remove] = [send('GET'), send('DELETE')];
     return {
@@ -227,7 +227,12 @@ async function logIn(deps: Deps, user: User, apiKey: string): Promise<TestUser> 
   return { id, accountId, role, email: email ?? '', token, refreshToken, sessionId: session._id, apiKey };
 }
 
-async function request(url: string, method: string, body: unknown, headers: Record<string, string>): Promise<Answer> {
+async function request(
+  url: string,
+  method: string,
+  body: unknown,
+  headers: Record<string, string>,
+): Promise<ApiResponse> {
   const given = Object.fromEntries(Object.entries(headers).filter(([, value]) => value !== ''));
   const response = await fetch(url, {
     method,

@@ -38,11 +38,11 @@ export class ProviderStandIn {
         const { url: path = '', method = '', headers } = request;
         const received = { path, method, headers, body: Buffer.concat(parts).toString() };
         standIn?.received.push(received);
-        const answer = async (): Promise<void> => {
+        const respond = async (): Promise<void> => {
           const { status = 200, headers: more = {}, body = {} } = (await standIn?.reply(received)) ?? {};
           response.writeHead(status, { 'content-type': 'application/json', ...more }).end(JSON.stringify(body));
         };
-        void answer();
+        void respond();
       });
     });
     await new Promise<void>((resolve) => {

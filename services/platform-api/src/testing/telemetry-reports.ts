@@ -128,7 +128,7 @@ export const pushedAt = (second: number, position: Partial<DecodedReport['positi
 });
 
 /** Returns the decoded heartbeat of a second. */
-export const heartbeatAt = (second: number, told: Partial<DecodedHeartbeat> = {}): DecodedHeartbeat => ({
+export const heartbeatAt = (second: number, heartbeat: Partial<DecodedHeartbeat> = {}): DecodedHeartbeat => ({
   kind: 'heartbeat',
   imei,
   accountId: 1,
@@ -139,7 +139,7 @@ export const heartbeatAt = (second: number, told: Partial<DecodedHeartbeat> = {}
   batteryPercent: null,
   externalVoltage: null,
   signal: null,
-  ...told,
+  ...heartbeat,
 });
 
 /** Returns an offset in a stream. */

@@ -11,7 +11,7 @@ import { mediaPodId } from './media-pod.ts';
 import { newMedia } from './media-records.ts';
 import { pdf } from './pdf.ts';
 import {
-  type Answer,
+  type ApiResponse,
   type Client,
   type PlatformWorld,
   type Tenant,
@@ -33,7 +33,7 @@ export interface TenantData {
   readonly refreshToken: string;
 }
 
-function made(response: Answer): Record<string, unknown> & { id: number } {
+function made(response: ApiResponse): Record<string, unknown> & { id: number } {
   if (response.status >= 300) throw new Error(JSON.stringify(response.body));
   return response.data;
 }

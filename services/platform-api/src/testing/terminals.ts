@@ -31,7 +31,7 @@ export class Terminals {
   readonly #sessions = new Map<string, string>();
   readonly #server: DeviceCommandServer;
   readonly #renewal: NodeJS.Timeout;
-  answer: Answering = async () => generally(0);
+  respond: Answering = async () => generally(0);
   /** Outcomes of the next commands, which end without a sent frame. */
   readonly unsent: Outcome[] = [];
 
@@ -45,7 +45,7 @@ export class Terminals {
         const { imei, commandId } = incoming;
         const sent = { imei, commandId, messageId: 0x8103, serialNo: 7 };
         publish(deps.bus, commandSent, sent, commandSentSubject(imei));
-        return this.answer(incoming.command, incoming);
+        return this.respond(incoming.command, incoming);
       },
       onError: () => undefined,
     });

@@ -152,7 +152,7 @@ export class Watched<S> {
   }
 
   /** Returns the findings in short form: second, type and a text. */
-  told(tell: (raised: Raised) => string = ({ subject }) => subject): string[] {
-    return this.raised.map((each) => `${(each.atMs - startMs) / 1_000} ${tell(each)}`);
+  summaries(format: (raised: Raised) => string = ({ subject }) => subject): string[] {
+    return this.raised.map((each) => `${(each.atMs - startMs) / 1_000} ${format(each)}`);
   }
 }

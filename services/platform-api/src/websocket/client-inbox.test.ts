@@ -45,14 +45,14 @@ it('limits the waiting messages of a client that does not read responses', () =>
 });
 
 it('permits a client with prompt responses to continue forever', async () => {
-  let answered = 0;
-  const { inbox, connection, say } = openInbox(async () => void (answered += 1));
+  let handled = 0;
+  const { inbox, connection, say } = openInbox(async () => void (handled += 1));
   inbox.start();
   for (let said = 1; said <= 200; said += 1) {
     say();
     // Pending work is done first.
     await new Promise(setImmediate);
-    expect(answered).toBe(said);
+    expect(handled).toBe(said);
   }
   expect(connection.isOpen).toBe(true);
 });

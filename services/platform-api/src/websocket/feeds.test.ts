@@ -42,8 +42,8 @@ describe('a silent broker connection', () => {
       },
     };
     const feeds = new Feeds({ ...world.deps, bus }, async () => undefined);
-    const told: unknown[] = [];
-    feeds.join(accountId, { offer: ({ type, data: { id } }) => void (type === 'notification' && told.push(id)) });
+    const received: unknown[] = [];
+    feeds.join(accountId, { offer: ({ type, data: { id } }) => void (type === 'notification' && received.push(id)) });
     const { _id } = await recordTestNotification(world.deps, accountId, { vehicleId: data.id });
     // Half a minute later the connection is given up and opened again.
     const noticedMs = Date.now() + 30_000;
@@ -53,9 +53,9 @@ describe('a silent broker connection', () => {
     await waitFor(() => performance.now() - startMs > 5 * paceTickMs);
     isSilent = false;
     reconnected();
-    await waitFor(() => told.length > 0);
+    await waitFor(() => received.length > 0);
     clock.mockRestore();
-    expect(told).toEqual([_id]);
+    expect(received).toEqual([_id]);
     feeds.stop();
   });
 });

@@ -35,15 +35,15 @@ async function manyUsers(): Promise<number[]> {
 /** Clients that count their messages and store nothing. */
 class CountingClients {
   readonly sockets: WebSocket[] = [];
-  readonly #told = new Map<string, number[]>();
+  readonly #received = new Map<string, number[]>();
 
   open(url: string): void {
     const at = this.sockets.length;
     const ws = new WebSocket(url, { perMessageDeflate: false });
     ws.on('message', (data: Buffer) => {
       const type = /^\{"type":"([a-z]+)"/.exec(data.toString('latin1', 0, 40))?.[1] ?? 'unknown';
-      const counts = this.#told.get(type) ?? [];
-      this.#told.set(type, counts);
+      const counts = this.#received.get(type) ?? [];
+      this.#received.set(type, counts);
       counts[at] = (counts[at] ?? 0) + 1;
     });
     ws.on('error', () => ws.terminate());
@@ -51,11 +51,11 @@ class CountingClients {
   }
 
   /** Number of messages of a type. */
-  total = (type: string): number => (this.#told.get(type) ?? []).reduce((sum, count) => sum + count, 0);
+  total = (type: string): number => (this.#received.get(type) ?? []).reduce((sum, count) => sum + count, 0);
 
   /** Smallest and largest number of messages of one client. */
   range(type: string): readonly [number, number] {
-    const counts = this.sockets.map((_ws, at) => this.#told.get(type)?.[at] ?? 0);
+    const counts = this.sockets.map((_ws, at) => this.#received.get(type)?.[at] ?? 0);
     return [Math.min(...counts), Math.max(...counts)];
   }
 }

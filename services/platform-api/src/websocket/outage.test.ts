@@ -47,8 +47,8 @@ describe('during a broker outage', () => {
     ]);
     await client.next('notification', 4);
     await client.settle();
-    const told = client.of('notification').map(({ data }) => data['id']);
-    expect(told).toEqual([received, ...missed, later].map(({ _id }) => _id));
+    const eventIds = client.of('notification').map(({ data }) => data['id']);
+    expect(eventIds).toEqual([received, ...missed, later].map(({ _id }) => _id));
     expect(client.of('notification')[1]?.data).toMatchObject({ user: world.ours.owner.id });
     await late.next('notification');
     await stranger.settle();

@@ -47,17 +47,23 @@ describe('changes of a stream', () => {
   });
 
   it('are dropped if newer ones overtook them', () => {
-    const told = new StaleEventFilter();
-    expect([1, 3, 2, 3, 4].map((sequence) => told.admit(change(sequence)))).toEqual([true, true, false, false, true]);
+    const subject = new StaleEventFilter();
+    expect([1, 3, 2, 3, 4].map((sequence) => subject.admit(change(sequence)))).toEqual([
+      true,
+      true,
+      false,
+      false,
+      true,
+    ]);
     // Of another channel, of another publisher, and of one without a sequence.
-    expect(told.admit(change(1, 'pod-1', 2))).toBe(true);
-    expect(told.admit(change(1, 'pod-2'))).toBe(true);
+    expect(subject.admit(change(1, 'pod-1', 2))).toBe(true);
+    expect(subject.admit(change(1, 'pod-2'))).toBe(true);
     const { order: _none, ...unordered } = change(1);
-    expect(told.admit(unordered)).toBe(true);
+    expect(subject.admit(unordered)).toBe(true);
   });
 
   it('drop a start after its consequences, and accept another start', () => {
-    const told = new StaleEventFilter();
+    const subject = new StaleEventFilter();
     const stream = { type: 'stream', vehicleId: 7, atMs: 0 } as const;
     const status = (word: string, startId: string, channel_id = 1) => ({
       ...stream,
@@ -68,17 +74,17 @@ describe('changes of a stream', () => {
       ...status('streaming', startId),
       order: { by: 'pod-1', sequence },
     });
-    expect(told.admit(streaming('first', 1))).toBe(true);
-    expect(told.admit(status('starting', 'first'))).toBe(false);
-    expect(told.admit(status('starting', 'first', 2))).toBe(true);
-    expect(told.admit(streaming('first', 2))).toBe(true);
-    expect(told.admit(status('starting', 'second'))).toBe(true);
-    expect(told.admit(status('starting', 'second'))).toBe(true);
+    expect(subject.admit(streaming('first', 1))).toBe(true);
+    expect(subject.admit(status('starting', 'first'))).toBe(false);
+    expect(subject.admit(status('starting', 'first', 2))).toBe(true);
+    expect(subject.admit(streaming('first', 2))).toBe(true);
+    expect(subject.admit(status('starting', 'second'))).toBe(true);
+    expect(subject.admit(status('starting', 'second'))).toBe(true);
     // Stopped by the requester before its first packet: an end like any other.
-    expect(told.admit(status('stopped', 'second'))).toBe(true);
-    expect(told.admit(status('starting', 'second'))).toBe(false);
-    expect(told.admit(streaming('third', 3))).toBe(true);
-    expect(told.admit(status('starting', 'third'))).toBe(false);
+    expect(subject.admit(status('stopped', 'second'))).toBe(true);
+    expect(subject.admit(status('starting', 'second'))).toBe(false);
+    expect(subject.admit(streaming('third', 3))).toBe(true);
+    expect(subject.admit(status('starting', 'third'))).toBe(false);
   });
 });
 
@@ -209,8 +215,8 @@ describe('an event', () => {
   it('has the geofence as address for its own account only', () => {
     const data = { id: 1, address: 'Shenzhen', area: 'Depot', driver_id: 5 };
     const of = (area: string | null, audience: Audience): unknown => {
-      const told = new OutgoingEvent(1, { type: 'notification', vehicleId: 1, atMs: 0, data: { ...data, area } });
-      return (JSON.parse(String(told.messageFor(audience))) as { data: unknown }).data;
+      const subject = new OutgoingEvent(1, { type: 'notification', vehicleId: 1, atMs: 0, data: { ...data, area } });
+      return (JSON.parse(String(subject.messageFor(audience))) as { data: unknown }).data;
     };
     expect(of('Depot', 'own')).toEqual({ id: 1, address: 'Depot', driver_id: 5 });
     expect(of(null, 'own')).toEqual({ id: 1, address: 'Shenzhen', driver_id: 5 });
@@ -247,12 +253,12 @@ describe('messages of clients', () => {
     };
     expect(() =>
       assert(
-        property(oneof(string(), json(), message), (text) => isAnswered(read(text))),
+        property(oneof(string(), json(), message), (text) => isHandled(read(text))),
         { numRuns: propertyRuns(5_000) },
       ),
     ).not.toThrow();
   });
 });
 
-const isAnswered = (read: ReturnType<typeof readClientMessage>): boolean =>
+const isHandled = (read: ReturnType<typeof readClientMessage>): boolean =>
   'fault' in read ? read.fault.message !== '' : ['subscribe', 'unsubscribe', 'ping', 'resume'].includes(read.type);

@@ -4,7 +4,7 @@ import { create } from '../assembly/service.ts';
 import { writeLastLocation } from '../domains/last-positions/store.ts';
 import type { LiveClient } from '../testing/live-client.ts';
 import { LiveWorld, type TestEvent } from '../testing/live-world.ts';
-import type { Answer, Client, PlatformWorld, TestUser } from '../testing/platform-world.ts';
+import type { ApiResponse, Client, PlatformWorld, TestUser } from '../testing/platform-world.ts';
 import { testPosition } from '../testing/positions.ts';
 
 // Uses real servers, which respond late on a busy machine.
@@ -37,7 +37,7 @@ const share = (user: TestUser, permissions: string[], vehicles = [vehicleId]) =>
 const lossMs = 5_000;
 
 /** How long a connection stays open after the response that ended its access. */
-async function msUntilLost(client: LiveClient, end: () => Promise<Answer>): Promise<number> {
+async function msUntilLost(client: LiveClient, end: () => Promise<ApiResponse>): Promise<number> {
   expect((await end()).status).toBe(200);
   const atMs = Date.now();
   expect(await client.ended()).toMatchObject({ code: 4403 });
@@ -158,8 +158,8 @@ describe('visibility of events', () => {
     publish([location(), notification(), { type: 'command', data: { vehicle_id: vehicleId } }]);
     await ours.next('notification');
     await theirs.settle();
-    const told = theirs.messages.map(({ type }) => type);
-    expect(told.filter((type) => !['hello', 'snapshot', 'subscribed', 'pong'].includes(type))).toEqual([]);
+    const received = theirs.messages.map(({ type }) => type);
+    expect(received.filter((type) => !['hello', 'snapshot', 'subscribed', 'pong'].includes(type))).toEqual([]);
   });
 
   it('limits users of a share to its permissions, without the driver', async () => {
@@ -179,9 +179,9 @@ describe('visibility of events', () => {
       publish([notification()]);
       return client.of('notification').length > 0;
     });
-    const [told] = client.of('notification');
-    expect(told?.data).toMatchObject({ driver_id: null, attributes: { count: 1 }, user: world.ours.owner.id });
-    expect(told?.data['attributes']).toEqual({ count: 1 });
+    const [received] = client.of('notification');
+    expect(received?.data).toMatchObject({ driver_id: null, attributes: { count: 1 }, user: world.ours.owner.id });
+    expect(received?.data['attributes']).toEqual({ count: 1 });
     await colleague.settle();
     expect([...colleague.of('location'), ...colleague.of('notification')]).toEqual([]);
   });
@@ -227,9 +227,9 @@ describe('visibility of events', () => {
     const inArea = notification('sos');
     const data = { ...inArea.data, address: 'Shenzhen', area: 'Depot' };
     publish([notification('sos', other), { ...location(), vehicleId: other }, { ...inArea, data }]);
-    const told = (await client.next('notification')).data;
-    expect(told).toMatchObject({ vehicle_id: vehicleId, address: 'Shenzhen', driver_id: 7 });
-    expect(told).not.toHaveProperty('area');
+    const received = (await client.next('notification')).data;
+    expect(received).toMatchObject({ vehicle_id: vehicleId, address: 'Shenzhen', driver_id: 7 });
+    expect(received).not.toHaveProperty('area');
     await client.settle();
     expect(client.of('location')).toEqual([]);
   });
@@ -305,10 +305,10 @@ describe('visibility of events', () => {
   it.each(['minted its token', 'requested the token of the websocket'] as const)(
     'closes the connections of a server with two API keys when the one that %s is revoked',
     async (role) => {
-      const [minter, asker] = [await mintingKey(), await mintingKey()];
-      const client = await minter.connect(asker.key);
-      const token = await minter.tokenWith(asker.key);
-      const { id } = role === 'minted its token' ? minter : asker;
+      const [minter, commandClient] = [await mintingKey(), await mintingKey()];
+      const client = await minter.connect(commandClient.key);
+      const token = await minter.tokenWith(commandClient.key);
+      const { id } = role === 'minted its token' ? minter : commandClient;
       expect(await msUntilLost(client, () => owner.delete(`/api/api-keys/${id}`))).toBeLessThan(lossMs);
       expect(await (await live.connect(`?token=${token}`)).ended()).toMatchObject({ code: 4401 });
     },

@@ -59,8 +59,8 @@ describe('GET /files/:imei/:fileId', () => {
   it('returns the whole file if If-Range does not match, and 416 for a range after its end', async () => {
     const stored = await storeFile();
     expect((await harness.get(stored, { range: 'bytes=0-9', 'if-range': '"another"' })).status).toBe(200);
-    const behind = await harness.get(stored, { range: 'bytes=50000-' });
-    expect([behind.status, behind.headers['content-range']]).toEqual([416, 'bytes */50000']);
+    const tail = await harness.get(stored, { range: 'bytes=50000-' });
+    expect([tail.status, tail.headers['content-range']]).toEqual([416, 'bytes */50000']);
   });
 
   it.each(['<html><script>alert(1)</script>', '<svg xmlns="http://www.w3.org/2000/svg"/>', '%PDF-1.7', 'a log\n'])(

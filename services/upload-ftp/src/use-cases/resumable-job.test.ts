@@ -20,8 +20,8 @@ const raise = (error: unknown): void => {
 
 /** Creates a slice that ends after the given number of files. */
 function createSlice<P>(files: number, from: P | null): JobSlice<P> {
-  let asked = 0;
-  return { cursor: from, isOver: () => (asked += 1) >= files };
+  let calls = 0;
+  return { cursor: from, isOver: () => (calls += 1) >= files };
 }
 
 describe('ResumableJob', () => {

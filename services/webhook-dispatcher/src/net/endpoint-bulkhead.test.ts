@@ -23,10 +23,10 @@ async function attempt(outcomes: string): Promise<void> {
 function begin(count: number): (isSuccess: boolean) => Promise<void> {
   const inFlight = Array.from({ length: count }, () => {
     let end: (isSuccess: boolean) => void = () => undefined;
-    const answer = new Promise<boolean>((resolve) => {
+    const attempt = new Promise<boolean>((resolve) => {
       end = resolve;
     });
-    return { end, fired: bulkhead.execute(() => answer) };
+    return { end, fired: bulkhead.execute(() => attempt) };
   });
   return async (isSuccess) => {
     const oldest = inFlight.shift();

@@ -6,7 +6,7 @@ import { omitUndefined as asGiven } from '../../platform/fields.ts';
 import type { RecordStore } from '../../store/record-store.ts';
 import { invalidateKeys } from '../api-keys/use-cases.ts';
 import { audit } from '../audit/use-cases.ts';
-import { tellAccessChanged } from '../sessions/use-cases.ts';
+import { publishAccessChanged } from '../sessions/use-cases.ts';
 import { hashPassword } from '../users/passwords.ts';
 import { checkTimezone, readContact } from '../users/rules.ts';
 import type { User } from '../users/schema.ts';
@@ -72,7 +72,7 @@ async function descendantAccountIds(records: RecordStore, accountId: number): Pr
 /** Publishes that the status of an account changed, so that all services check it and the accounts below it again. */
 export async function publishStatusChanged(deps: Pick<Deps, 'records' | 'bus'>, accountId: number): Promise<void> {
   for (const id of [accountId, ...(await descendantAccountIds(deps.records, accountId))]) {
-    tellAccessChanged(deps, { accountId: id });
+    publishAccessChanged(deps, { accountId: id });
     await invalidateKeys(deps, { accountId: id });
   }
 }

@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { waitFor } from '../../../../../libs/service-kit/src/testing/server-process.ts';
-import { type Answer, PlatformWorld, type TestUser, testPassword } from '../../testing/platform-world.ts';
+import { type ApiResponse, PlatformWorld, type TestUser, testPassword } from '../../testing/platform-world.ts';
 import { createKey } from '../api-keys/use-cases.ts';
 import type { User } from '../users/schema.ts';
 import { computeTotpCode, toTotpStep } from './totp.ts';
@@ -21,8 +21,8 @@ const post = (path: string, body: unknown, headers?: Record<string, string>) =>
   harness.anonymous.post(`/api/auth/${path}`, body, headers);
 const login = (identifier: string, password = testPassword, more: object = {}) =>
   post('login', { identifier, password, ...more });
-const getAccessToken = (response: Answer): string => String(response.data['access_token']);
-const getRefreshToken = (response: Answer): string => String(response.data['refresh_token']);
+const getAccessToken = (response: ApiResponse): string => String(response.data['access_token']);
+const getRefreshToken = (response: ApiResponse): string => String(response.data['refresh_token']);
 const withToken = (token: string) => harness.with({ authorization: `Bearer ${token}` });
 const me = (token: string) => withToken(token).get('/api/auth/me');
 const tokenSet = {
@@ -367,9 +367,9 @@ describe('POST /api/auth/api-token', () => {
 });
 
 describe('password reset', () => {
-  const tokenFor = async (to: string, ask: () => Promise<Answer>): Promise<string> => {
+  const tokenFor = async (to: string, send: () => Promise<ApiResponse>): Promise<string> => {
     const before = harness.sent.length;
-    expect([201, 202]).toContain((await ask()).status);
+    expect([201, 202]).toContain((await send()).status);
     await waitFor(() => harness.sent.slice(before).some((message) => message.to === to));
     return /token=(pr_[\w-]{43})/.exec(harness.sent.findLast((message) => message.to === to)?.text ?? '')?.[1] ?? '';
   };

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { Stripe } from 'stripe';
 import { GatewayStub } from '../../testing/gateway-stub.ts';
-import { type Answer, type Data, PlatformWorld, type Tenant } from '../../testing/platform-world.ts';
+import { type ApiResponse, type Data, PlatformWorld, type Tenant } from '../../testing/platform-world.ts';
 import { assertSubscriptions, findSubscriptions } from './subscriptions.ts';
 import { processOrders } from './use-cases.ts';
 
@@ -16,7 +16,7 @@ async function createVehicle(harness: PlatformWorld, tenant: Tenant = harness.ou
   return response.data.id;
 }
 
-async function order(harness: PlatformWorld, more: Record<string, unknown> = {}): Promise<Answer> {
+async function order(harness: PlatformWorld, more: Record<string, unknown> = {}): Promise<ApiResponse> {
   const body = { plan: 'basic', vehicle_ids: [await createVehicle(harness)], months: 1, ...more };
   return harness.as(harness.ours.owner).post('/api/subscription/create-gateway-order', body);
 }
@@ -209,7 +209,7 @@ describe('billing by Stripe', () => {
 
   beforeAll(async () => {
     fake = await GatewayStub.open();
-    fake.answer = ({ path, body }) => {
+    fake.respond = ({ path, body }) => {
       if (path === '/v1/payment_intents') {
         intents += 1;
         const form = new URLSearchParams(body);
@@ -263,7 +263,7 @@ describe('billing by Stripe', () => {
   const send = (
     payload: string,
     header = Stripe.webhooks.generateTestHeaderString({ payload, secret }),
-  ): Promise<Answer> =>
+  ): Promise<ApiResponse> =>
     harness.anonymous.post('/api/subscription/gateway-webhook/stripe', payload, { 'stripe-signature': header });
 
   it('creates one payment intent with the computed price per order and returns its secret once', async () => {
@@ -383,10 +383,10 @@ describe('billing by Stripe', () => {
   });
 
   it('responds 502 and fails the order while the gateway fails', async () => {
-    const responding = fake.answer;
-    fake.answer = () => ({ status: 500, body: { error: { type: 'api_error', message: 'down' } } });
+    const responding = fake.respond;
+    fake.respond = () => ({ status: 500, body: { error: { type: 'api_error', message: 'down' } } });
     const response = await order(harness);
-    fake.answer = responding;
+    fake.respond = responding;
     expect(response.status).toBe(502);
     expect(response.body).toMatchObject({ code: 'upstream_error' });
     const [last] = (await harness.as(harness.ours.owner).get('/api/subscription/orders?limit=1')).items;
@@ -402,7 +402,7 @@ describe('billing by Razorpay', () => {
 
   beforeAll(async () => {
     fake = await GatewayStub.open();
-    fake.answer = () => ({ body: { id: `order_${(orders += 1)}`, status: 'created' } });
+    fake.respond = () => ({ body: { id: `order_${(orders += 1)}`, status: 'created' } });
     harness = await PlatformWorld.open({
       PAYMENT_GATEWAY: 'razorpay',
       RAZORPAY_KEY_ID: 'rzp_test_1',
@@ -416,7 +416,7 @@ describe('billing by Razorpay', () => {
     await fake.close();
   });
 
-  const send = (body: object, headers: Record<string, string> = {}, key = 'hook secret'): Promise<Answer> => {
+  const send = (body: object, headers: Record<string, string> = {}, key = 'hook secret'): Promise<ApiResponse> => {
     const text = JSON.stringify(body);
     const signed = { 'x-razorpay-signature': hmac(key, text), ...headers };
     return harness.anonymous.post('/api/subscription/gateway-webhook/razorpay', text, signed);

@@ -102,7 +102,7 @@ describe('CommandWorker', () => {
 
   it('serves queues round-robin if more queues wait than it processes concurrently', async () => {
     const [silent, responding] = [newImei(), newImei()];
-    terminals.answer = (_command, { imei }) =>
+    terminals.respond = (_command, { imei }) =>
       imei === silent ? new Promise<Outcome>(() => undefined) : Promise.resolve(generally(0));
     await queueAndConnect(silent, [{ type: 'query_attributes' }, { type: 'locate' }]);
     const created = await oneLater(responding);
@@ -117,7 +117,7 @@ describe('CommandWorker', () => {
 
   it('preserves the round-robin order over several pages of waiting commands', async () => {
     const [silent, responding] = [newImei(), newImei()];
-    terminals.answer = (_command, { imei }) =>
+    terminals.respond = (_command, { imei }) =>
       imei === silent ? new Promise<Outcome>(() => undefined) : Promise.resolve(generally(0));
     await queueAndConnect(silent, [{ type: 'query_attributes' }, { type: 'locate' }]);
     const created = await oneLater(responding);
@@ -147,7 +147,7 @@ describe('CommandWorker', () => {
   it('releases a queue after the command in flight once another replica owns the lease', async () => {
     const imei = newImei();
     let response: (outcome: Outcome) => void = () => undefined;
-    terminals.answer = () =>
+    terminals.respond = () =>
       new Promise((resolve) => {
         response = resolve;
       });

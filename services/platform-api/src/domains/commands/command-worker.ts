@@ -13,7 +13,7 @@ import { type CommandChange, CommandQueue, type WaitingCommand } from './store.t
 
 type WorkerDeps = Pick<
   Deps,
-  'asker' | 'bus' | 'database' | 'log' | 'notifications' | 'partnerChannels' | 'records' | 'redis'
+  'commandClient' | 'bus' | 'database' | 'log' | 'notifications' | 'partnerChannels' | 'records' | 'redis'
 >;
 
 /** Intervals, timeouts and limits of the worker. */

@@ -3,7 +3,7 @@ import { type DeviceCommand, deviceApi, type Outcome, serveUseCase } from '@flee
 import { AppError } from '@fleet/service-kit';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { waitFor } from '../../../../../libs/service-kit/src/testing/server-process.ts';
-import { type Answer, type Client, type Data, PlatformWorld } from '../../testing/platform-world.ts';
+import { type ApiResponse, type Client, type Data, PlatformWorld } from '../../testing/platform-world.ts';
 import { generally, newImei, Terminals } from '../../testing/terminals.ts';
 import { CommandWorker } from './command-worker.ts';
 import type { Command } from './schema.ts';
@@ -108,7 +108,7 @@ describe('command queue over HTTP', () => {
     ['a priority out of range', { type: 'locate', priority: 10 }],
   ])('rejects %s', async (_what, body) => {
     const { path } = await vehicle();
-    const response: Answer = await owner.post(path, body);
+    const response: ApiResponse = await owner.post(path, body);
     expect(response.status).toBe(400);
     expect(response.body).toMatchObject({ code: 'validation_failed' });
   });
@@ -165,7 +165,7 @@ describe('command queue', () => {
     const { imei, path } = await vehicle();
     let concurrent = 0;
     let most = 0;
-    terminals.answer = async () => {
+    terminals.respond = async () => {
       concurrent += 1;
       most = Math.max(most, concurrent);
       await new Promise((resolve) => {
@@ -206,7 +206,7 @@ describe('command queue', () => {
     const { imei, path } = await vehicle();
     const bodyBase64 = Buffer.from('00070100000001040000003c', 'hex').toString('base64');
     const message = { id: 0x0104, edition: '2013', bodyBase64 } as const;
-    terminals.answer = async ({ kind }) =>
+    terminals.respond = async ({ kind }) =>
       kind === 'queryParameters'
         ? { kind: 'answered', answer: { commandMessageId: 0x8106, commandSerialNo: 9, result: null, message } }
         : generally(3);
@@ -224,7 +224,7 @@ describe('command queue', () => {
 
   it('marks a command as sent and not cancelable once the socket accepts it, then fails it without a response and continues', async () => {
     const { imei, path } = await vehicle();
-    terminals.answer = ({ kind }) => (kind === 'setParameters' ? Promise.resolve(generally(0)) : noReply());
+    terminals.respond = ({ kind }) => (kind === 'setParameters' ? Promise.resolve(generally(0)) : noReply());
     const [doors, where] = [await queue(path, 'vehicle_control', { doors: 'lock' }), await queue(path, 'locate')];
     const last = await queue(path, 'set_parameters', heartbeat);
     await terminals.connect(imei);
@@ -235,7 +235,7 @@ describe('command queue', () => {
     await waitForStatus(path, last, 'acknowledged');
     expect(await read(path, where)).toMatchObject({ status: 'queued', attempts: 1, max_attempts: 10 });
     await stored().updateOne({ _id: where.id }, { $set: { notBefore: null } });
-    terminals.answer = async () => generally(0);
+    terminals.respond = async () => generally(0);
     await waitForStatus(path, where, 'acknowledged');
     expect(await read(path, where)).toMatchObject({ attempts: 2 });
   });

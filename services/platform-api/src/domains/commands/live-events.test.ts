@@ -46,7 +46,7 @@ describe('websocket events of a command', () => {
   it('are published when it is queued, sent and acknowledged', async () => {
     const { imei, queue, told: published, statuses, becomesTold: waitForEvent, read } = await newVehicle();
     let response: (outcome: Outcome) => void = () => undefined;
-    terminals.answer = () =>
+    terminals.respond = () =>
       new Promise((resolve) => {
         response = resolve;
       });
@@ -63,7 +63,7 @@ describe('websocket events of a command', () => {
 
   it('are published when the terminal refuses it', async () => {
     const { imei, queue, told: published, becomesTold: waitForEvent, read } = await newVehicle();
-    terminals.answer = async () => generally(3);
+    terminals.respond = async () => generally(3);
     const created = await queue('vehicle_control', { doors: 'lock' });
     await terminals.connect(imei);
     await waitForEvent(created, 'failed');

@@ -16,7 +16,7 @@ import type { AttemptResult } from './rules.ts';
 import type { Command } from './schema.ts';
 
 /** Dependencies of sending a command. */
-export type SendDeps = Pick<Deps, 'asker' | 'bus' | 'partnerChannels' | 'redis'>;
+export type SendDeps = Pick<Deps, 'commandClient' | 'bus' | 'partnerChannels' | 'redis'>;
 
 /** Options of an attempt. */
 export interface AttemptOptions {
@@ -212,7 +212,7 @@ async function sendToDevice(
   attempt: AttemptOptions,
 ): Promise<CommandOutcome> {
   const startedAtMs = performance.now();
-  const outcome = await deps.asker.send({
+  const outcome = await deps.commandClient.send({
     imei,
     command,
     correlationId: attempt.name,
@@ -223,7 +223,7 @@ async function sendToDevice(
   const timeoutMs = attempt.timeoutMs - (performance.now() - startedAtMs);
   const partnerRequest = { command, timeoutMs, correlationId: attempt.name };
   // A device without a session may be connected through a partner.
-  const partnerOutcome = outcome.kind === 'notConnected' ? await deps.partnerChannels.ask(imei, partnerRequest) : null;
+  const partnerOutcome = outcome.kind === 'notConnected' ? await deps.partnerChannels.send(imei, partnerRequest) : null;
   const response = unwrapOutcome(partnerOutcome ?? outcome);
   const messageId = `0x${response.commandMessageId.toString(16).padStart(4, '0')}`;
   return { messageId: messageId, serial: response.commandSerialNo, ...toCommandResult(response) };

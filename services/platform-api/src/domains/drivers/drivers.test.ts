@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { type Answer, type Client, PlatformWorld } from '../../testing/platform-world.ts';
+import { type ApiResponse, type Client, PlatformWorld } from '../../testing/platform-world.ts';
 import { recordVehicle } from '../vehicles/use-cases.ts';
 import { findDriverNames, purgeArchivedNames } from './queries.ts';
 import { archiveName, driverCollection } from './store.ts';
@@ -25,8 +25,8 @@ async function vehicle(tenant: PlatformWorld['ours'], vehicleNo: string, imei: s
 const create = async (body: Record<string, unknown>) => (await owner.post('/api/drivers', body)).data;
 
 /** Returns the body of an error response. */
-const getError = ({ body }: Answer) => body as { code: string; details: { path: string; message: string }[] };
-const errorPaths = (response: Answer): string[] => getError(response).details.map(({ path }) => path);
+const getError = ({ body }: ApiResponse) => body as { code: string; details: { path: string; message: string }[] };
+const errorPaths = (response: ApiResponse): string[] => getError(response).details.map(({ path }) => path);
 
 describe('drivers', () => {
   const completeDriver = {

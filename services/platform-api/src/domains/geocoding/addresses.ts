@@ -2,7 +2,7 @@ import { AppError } from '@fleet/service-kit';
 import type { Caller } from '../../access/caller.ts';
 import { countKey } from '../../access/rate-limits.ts';
 import type { Position } from '../../geometry/positions.ts';
-import type { Answered } from '../../maps/map-services.ts';
+import type { Resolved } from '../../maps/map-services.ts';
 import type { FoundAddress } from '../../maps/providers.ts';
 import type { Deps } from '../../platform/deps.ts';
 import { type CacheKey, cachedAddress, cachedAddresses, keepAddress, placeKey } from './store.ts';
@@ -17,7 +17,7 @@ export async function addressOf(
   caller: Caller,
   position: Position,
   language?: string,
-): Promise<Answered<FoundAddress> & { readonly isCached: boolean }> {
+): Promise<Resolved<FoundAddress> & { readonly isCached: boolean }> {
   const key = { place: placeKey(position), language: language?.toLowerCase() ?? '' };
   const cached = deps.maps.hasGeocoder ? await cachedAddress(deps.database, caller, key) : null;
   if (cached !== null) return { value: cached.address, provider: cached.provider, isFallback: false, isCached: true };
@@ -30,7 +30,7 @@ async function requestAddress(
   position: Position,
   key: CacheKey,
   language?: string,
-): Promise<Answered<FoundAddress>> {
+): Promise<Resolved<FoundAddress>> {
   const found = await maps.reverse(position, language);
   // Results of the embedded geocoder are not cached, as they cost nothing.
   if (maps.hasGeocoder && !found.isFallback)

@@ -266,7 +266,7 @@ describe('geocoding with providers', () => {
   };
 
   it('caches the address of a position for 30 days, separately for each account', async () => {
-    geocoder.answer = () => ({ body: place });
+    geocoder.respond = () => ({ body: place });
     const at = (latitude: string) => `${base}/reverse-geocode?latitude=${latitude}&longitude=2.5&language=en`;
     expect(await owner.get(at('1.50001'))).toMatchObject({
       data: {
@@ -296,21 +296,21 @@ describe('geocoding with providers', () => {
   it('falls back to the embedded geocoder if the provider fails, times out or finds nothing, and does not cache that result', async () => {
     const responses = [{ status: 500, body: {} }, 'silence', { body: { error: 'Unable to geocode' } }] as const;
     for (const [at, response] of responses.entries()) {
-      geocoder.answer = () => response;
+      geocoder.respond = () => response;
       const query = `${base}/reverse-geocode?latitude=${40 + at}&longitude=-3`;
       expect(await owner.get(query)).toMatchObject({
         status: 200,
         data: { provider: 'embedded', fallback: true, cached: false },
       });
     }
-    geocoder.answer = () => ({ body: place });
+    geocoder.respond = () => ({ body: place });
     expect(await owner.get(`${base}/reverse-geocode?latitude=40&longitude=-3`)).toMatchObject({
       data: { provider: 'nominatim' },
     });
   });
 
   it('returns the places and suggestions of the providers', async () => {
-    geocoder.answer = ({ url }) =>
+    geocoder.respond = ({ url }) =>
       url.pathname === '/search'
         ? { body: [place] }
         : {
@@ -330,7 +330,7 @@ describe('geocoding with providers', () => {
     await owner.post('/api/geofences', { name: 'Quay Nine', coordinates: square });
     const offered = await owner.get(`${base}/auto-suggest-address?query=quay`);
     expect(offered.items.map(({ title }) => title)).toEqual(['Quay Nine', 'Quay']);
-    geocoder.answer = () => ({ status: 503, body: {} });
+    geocoder.respond = () => ({ status: 503, body: {} });
     expect((await owner.get(`${base}/geocode?address=Nairobi`)).items[0]).toMatchObject({
       provider: 'embedded',
       fallback: true,
@@ -339,9 +339,9 @@ describe('geocoding with providers', () => {
   });
 
   it('finds cached addresses while the provider is unavailable', async () => {
-    geocoder.answer = () => ({ body: { ...place, display_name: '99 Quuxby Crescent, Town' } });
+    geocoder.respond = () => ({ body: { ...place, display_name: '99 Quuxby Crescent, Town' } });
     await owner.get(`${base}/reverse-geocode?latitude=5&longitude=6`);
-    geocoder.answer = () => ({ status: 503, body: {} });
+    geocoder.respond = () => ({ status: 503, body: {} });
     const found = `${base}/geocode?address=quuxby%20crescent`;
     expect((await owner.get(found)).items[0]).toMatchObject({
       address: '99 Quuxby Crescent, Town',
@@ -371,7 +371,7 @@ describe('geocoding with providers', () => {
       duration: 900,
       legs: [{ steps: [{ distance, duration: 900, name: 'A1', maneuver: { type: 'depart' } }] }],
     });
-    roads.answer = () => ({ body: { code: 'Ok', routes: [way(15_000), way(17_000)] } });
+    roads.respond = () => ({ body: { code: 'Ok', routes: [way(15_000), way(17_000)] } });
     expect(await owner.get(to)).toMatchObject({
       data: {
         distance_m: 15_000,
@@ -384,15 +384,15 @@ describe('geocoding with providers', () => {
       },
     });
     const straight = { path_source: 'straight_line', provider: 'embedded', fallback: true };
-    roads.answer = () => ({ status: 400, body: { code: 'NoRoute' } });
+    roads.respond = () => ({ status: 400, body: { code: 'NoRoute' } });
     expect(await owner.get(to)).toMatchObject({ status: 200, data: straight });
-    roads.answer = () => ({ body: 'not JSON' });
+    roads.respond = () => ({ body: 'not JSON' });
     expect(await owner.get(to)).toMatchObject({ status: 200, data: straight });
   });
 
   it('matches long traces in windows of 100 points that share 5, and falls back to embedded matching', async () => {
     roads.received.length = 0;
-    roads.answer = ({ url }) => {
+    roads.respond = ({ url }) => {
       const points = decodeURIComponent(url.pathname).split('/').at(-1)?.split(';') ?? [];
       const found = points.map((point, at) => ({
         location: point.split(',').map(Number),
@@ -416,7 +416,7 @@ describe('geocoding with providers', () => {
     expect(points.map(({ lng }) => lng)).toEqual(coordinates.map(({ lng }) => lng));
     const sizes = roads.received.map(({ url }) => url.pathname.split(';').length);
     expect(sizes).toEqual([100, 100, 40]);
-    roads.answer = () => ({ status: 502, body: {} });
+    roads.respond = () => ({ status: 502, body: {} });
     expect(await owner.post('/api/routes/snap-to-road', { coordinates })).toMatchObject({
       status: 200,
       data: { provider: 'embedded', fallback: true },

@@ -12,7 +12,7 @@ import { cachedAddress, placeKey } from './store.ts';
  * Position to describe without a request to a provider. `geofences` are the account's geofences that the caller has
  * loaded.
  */
-export interface Whereabouts {
+export interface AddressContext {
   readonly position: Position;
   readonly language: string;
   readonly geofences: readonly Geofence[];
@@ -34,7 +34,7 @@ export interface KnownAddress {
 export async function knownAddress(
   { database, maps }: { readonly database: Database; readonly maps: MapServices },
   scope: Scope,
-  { position, language, geofences }: Whereabouts,
+  { position, language, geofences }: AddressContext,
 ): Promise<KnownAddress> {
   const kept = maps.hasGeocoder ? await keptAddress(database, scope, position, language) : null;
   if (kept !== null) return { address: kept, area: null };

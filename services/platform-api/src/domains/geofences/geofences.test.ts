@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { lastLocationOf as location } from '../../testing/last-location.ts';
-import { type Answer, type Client, PlatformWorld } from '../../testing/platform-world.ts';
+import { type ApiResponse, type Client, PlatformWorld } from '../../testing/platform-world.ts';
 import { newImei } from '../../testing/terminals.ts';
 import { writeLastLocation } from '../last-positions/store.ts';
 
@@ -32,7 +32,7 @@ async function vehicle(client = owner, more: object = {}): Promise<{ id: number;
   return { id: made.data.id, imei };
 }
 
-const ids = (response: Answer): number[] => response.items.map(({ id }) => id).sort((a, b) => a - b);
+const ids = (response: ApiResponse): number[] => response.items.map(({ id }) => id).sort((a, b) => a - b);
 
 describe('geofences', () => {
   it('creates, reads, lists, changes and deletes a geofence', async () => {
@@ -277,10 +277,10 @@ describe('geofences', () => {
       inside_count: 2,
       terminal_sync: { [own.imei]: 'pending', [other.imei]: 'pending' },
     });
-    const told = { inside_count: 1, terminal_sync: { [own.imei]: 'pending' } };
-    expect(await seenBy(driver)).toMatchObject(told);
-    expect((await seenBy(driver))['terminal_sync']).toEqual(told.terminal_sync);
-    expect((await driver.get(path)).items.find(({ id }) => id === shared.data.id)).toMatchObject(told);
+    const response = { inside_count: 1, terminal_sync: { [own.imei]: 'pending' } };
+    expect(await seenBy(driver)).toMatchObject(response);
+    expect((await seenBy(driver))['terminal_sync']).toEqual(response.terminal_sync);
+    expect((await driver.get(path)).items.find(({ id }) => id === shared.data.id)).toMatchObject(response);
     const group = async (vehicles: number[]) =>
       (await client.post('/api/vehicle-groups', { name: `G${vehicles.join()}`, vehicles })).data.id;
     const [ownGroup, otherGroup] = [await group([own.id]), await group([other.id])];

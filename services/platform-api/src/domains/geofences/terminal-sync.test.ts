@@ -105,14 +105,14 @@ describe('areas in terminals', () => {
 
   it('retries areas that the terminal rejects, but not those that it does not support', async () => {
     await terminals.connect(imei);
-    terminals.answer = async () => generally(1);
+    terminals.respond = async () => generally(1);
     const id = await make();
     await sync();
     expect(await stateOf(id)).toEqual({ [imei]: 'failed' });
     got();
     await sync(5);
     expect(got()).toEqual([]);
-    terminals.answer = async () => generally(3);
+    terminals.respond = async () => generally(3);
     await sync(11);
     expect(got()).toEqual(['8605', '8604']);
     expect(await stateOf(id)).toEqual({ [imei]: 'unsupported' });

@@ -7,7 +7,7 @@ import type { Geofence, SyncState } from './schema.ts';
 import { geofencesIn } from './store.ts';
 import { type AreaKind, type AreaMessage, areaDeletion, terminalArea } from './terminal-areas.ts';
 
-type Parts = Pick<Deps, 'database' | 'records' | 'redis' | 'asker' | 'log'>;
+type Parts = Pick<Deps, 'database' | 'records' | 'redis' | 'commandClient' | 'log'>;
 
 /** Area that was sent to a terminal. `_id` is `<canonical number>:<geofence id>`. */
 interface SentArea {
@@ -191,7 +191,7 @@ const notSupported = 3;
 
 /** Sends one message and returns the resulting state; `pending` if it was not sent. */
 async function ask({ imei, deps }: Terminal, command: AreaMessage): Promise<SyncState> {
-  const outcome = await deps.asker.send({
+  const outcome = await deps.commandClient.send({
     imei,
     command: { kind: 'raw', ...command },
     correlationId: `geofence-${imei}`,

@@ -7,7 +7,7 @@ const offlineAfterMs = 600_000;
 /** Returns the state of a vehicle, derived from its newest position (docs/reference/vehicles.md). */
 export function stateOf(location: LastLocation | null | undefined, nowMs: number): VehicleState {
   if (location === null || location === undefined) return 'never_connected';
-  if (nowMs - lastHeardMs(location) > offlineAfterMs) return 'offline';
+  if (nowMs - lastReceivedMs(location) > offlineAfterMs) return 'offline';
   // A device that sends only heartbeats counts as standing still, however fast its last position was.
   const isQuiet = nowMs - location.serverTimestamp > offlineAfterMs;
   if (location.speed >= movingFromKmh && !isQuiet) return 'moving';
@@ -19,5 +19,5 @@ export function stateOf(location: LastLocation | null | undefined, nowMs: number
 }
 
 /** Returns the server time at which a device last sent something, as far as its newest position records it. */
-export const lastHeardMs = ({ serverTimestamp, heardAtMs = 0 }: LastLocation): number =>
+export const lastReceivedMs = ({ serverTimestamp, heardAtMs = 0 }: LastLocation): number =>
   Math.max(serverTimestamp, heardAtMs);

@@ -43,7 +43,7 @@ export async function latestLocations(
   nowMs = Date.now(),
 ): Promise<LocationResponse[]> {
   const since = parseTimestamp(query.updated_since, 'updated_since')?.getTime() ?? 0;
-  const requested = query.imei === undefined ? null : askedImeis(query.imei);
+  const requested = query.imei === undefined ? null : requestedImeis(query.imei);
   const seen = byImei(await visibleVehicles(deps, caller), requested);
   const found = await reported(deps, [...seen.keys()], nowMs);
   const response = [...seen].flatMap(([imei, visible]) => {
@@ -106,7 +106,7 @@ export async function imeisOfVehicles(
 }
 
 /** Maps canonical terminal numbers to the form that the caller wrote. */
-function askedImeis(list: string): Map<string, string> {
+function requestedImeis(list: string): Map<string, string> {
   return new Map(
     listed(list, 'imei').map((written) => {
       const imei = terminalKey(written);

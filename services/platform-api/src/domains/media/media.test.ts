@@ -39,7 +39,7 @@ beforeEach(async () => {
   const made = await api.post('/api/vehicles', { vehicle_no: `FILES${count}`, imei: newImei() });
   vehicle = (await vehiclesIn(world.records).find(world.ours, made.data.id)) as Vehicle;
   pod.requests.length = 0;
-  pod.answer = (_request, response) => void response.writeHead(200, { 'content-length': '4' }).end('file');
+  pod.respond = (_request, response) => void response.writeHead(200, { 'content-length': '4' }).end('file');
 });
 
 const keep = (more: Partial<Media> = {}): Promise<Media> =>
@@ -148,7 +148,7 @@ describe('GET /api/dashcam-media/:id/file', () => {
   it('requests the file from its pod with a signed URL and forwards the response', async () => {
     const media = await keep({ takenAt: new Date('2026-01-31T02:00:00Z') });
     const url = await urlOf(media);
-    pod.answer = (_request, response) =>
+    pod.respond = (_request, response) =>
       void response
         .writeHead(200, { 'content-length': '4', etag: '"e"', 'accept-ranges': 'bytes', 'x-inner': 'a' })
         .end('file');
@@ -177,25 +177,25 @@ describe('GET /api/dashcam-media/:id/file', () => {
 
   it('forwards ranges, HEAD and the errors of the pod', async () => {
     const url = await urlOf(await keep());
-    pod.answer = (_request, response) =>
+    pod.respond = (_request, response) =>
       void response.writeHead(206, { 'content-range': 'bytes 1-2/4', 'content-length': '2' }).end('il');
     const part = await fetch(url, { headers: { range: 'bytes=1-2', 'if-range': '"e"' } });
     expect([part.status, part.headers.get('content-range'), await part.text()]).toEqual([206, 'bytes 1-2/4', 'il']);
     expect(pod.requests[0]?.headers).toMatchObject({ range: 'bytes=1-2', 'if-range': '"e"' });
-    pod.answer = (_request, response) => void response.writeHead(200, { 'content-length': '4' }).end();
+    pod.respond = (_request, response) => void response.writeHead(200, { 'content-length': '4' }).end();
     const head = await fetch(url, { method: 'HEAD' });
     expect([head.status, head.headers.get('content-length'), pod.requests[1]?.method]).toEqual([200, '4', 'HEAD']);
     const refusing =
       (status: number, headers = {}) =>
       (_request: IncomingMessage, response: ServerResponse) =>
         void response.writeHead(status, { 'content-type': 'application/json', ...headers }).end('{"error":"No."}');
-    pod.answer = refusing(416, { 'content-range': 'bytes */4' });
+    pod.respond = refusing(416, { 'content-range': 'bytes */4' });
     const none = await fetch(url, { headers: { range: 'bytes=9-' } });
     expect([none.status, none.headers.get('content-range')]).toEqual([416, 'bytes */4']);
     expect(await none.json()).toMatchObject({ code: 'range_not_satisfiable', error: 'No.' });
-    pod.answer = refusing(404);
+    pod.respond = refusing(404);
     expect((await fetch(url)).status).toBe(404);
-    pod.answer = refusing(500);
+    pod.respond = refusing(500);
     expect(await (await fetch(url)).json()).toMatchObject({ status: 502, code: 'upstream_error' });
     const away = await urlOf(await keep({ file: { imei: '1', fileId: 'ab'.repeat(12), server: 'pod-away' } }));
     expect((await fetch(away)).status).toBe(502);
@@ -287,10 +287,10 @@ describe('GET /api/dashcam-media/:id/file', () => {
     });
     const url = await urlOf(media);
     const disposition = 'attachment; filename="a.h264"';
-    pod.answer = (_request, response) =>
+    pod.respond = (_request, response) =>
       void response.writeHead(200, { 'content-type': 'video/h264', 'content-disposition': disposition }).end('clip');
-    const shown = await fetch(url);
-    expect([shown.headers.get('content-type'), shown.headers.get('content-disposition')]).toEqual([
+    const response = await fetch(url);
+    expect([response.headers.get('content-type'), response.headers.get('content-disposition')]).toEqual([
       'video/h264',
       'inline',
     ]);
@@ -341,7 +341,7 @@ describe('files of a notification', () => {
     await linkAndPublish(world.deps, media, id);
     return { media, id };
   }
-  const shownTo = async (client: Client, id: number) => {
+  const readAs = async (client: Client, id: number) => {
     const path = `/api/notifications/vehicle-notifications/${vehicle._id}`;
     const [listed, all] = [await client.get(path), await client.get(`/api/notifications?vehicle_id=${vehicle._id}`)];
     expect(listed.items.map((each) => filesOf(each).length)).toEqual(all.items.map((each) => filesOf(each).length));
@@ -350,16 +350,16 @@ describe('files of a notification', () => {
 
   it('returns URLs to users who may see the files, and hides the files from others', async () => {
     const { media, id } = await withFile();
-    const [file] = await shownTo(api, id);
+    const [file] = await readAs(api, id);
     expect(file).toMatchObject({ id: media._id, kind: 'image' });
     const { PUBLIC_BASE_URL: base } = world.deps.config;
     expect((await fetch(world.base + (file?.url ?? '').slice(base.length))).status).toBe(200);
     const blind = await world.user('viewer', world.ours, { canViewVideo: false });
-    expect(await shownTo(world.as(blind), id)).toEqual([]);
+    expect(await readAs(world.as(blind), id)).toEqual([]);
     await share(world.theirs.owner, 'notifications');
-    expect(await shownTo(theirs, id)).toEqual([]);
+    expect(await readAs(theirs, id)).toEqual([]);
     await share(world.theirs.owner, 'notifications', 'history_video');
-    expect(await shownTo(theirs, id)).toMatchObject([
+    expect(await readAs(theirs, id)).toMatchObject([
       { id: media._id, url: expect.stringContaining(`user=${world.theirs.owner.id}`) },
     ]);
     const acknowledged = await api.post(`/api/notifications/${id}/acknowledge`);
@@ -378,11 +378,11 @@ describe('files of a notification', () => {
     };
     const [owner, viewer, shared] = [await open(world.ours.owner), await open(blind), await open(world.theirs.owner)];
     const { media, id } = await withFile();
-    const told = async (client: LiveClient) => {
+    const receivedFiles = async (client: LiveClient) => {
       await client.next('notification');
       return filesOf(client.of('notification').at(-1)?.data);
     };
-    expect(await told(owner)).toMatchObject([
+    expect(await receivedFiles(owner)).toMatchObject([
       { id: media._id, kind: 'image', url: expect.stringContaining(`user=${world.ours.owner.id}`) },
     ]);
     await owner.next('media');
@@ -391,7 +391,7 @@ describe('files of a notification', () => {
       url: expect.stringContaining(`/api/dashcam-media/${media._id}/file?`),
     });
     for (const client of [viewer, shared]) {
-      expect(await told(client)).toEqual([]);
+      expect(await receivedFiles(client)).toEqual([]);
       expect(client.of('media')).toEqual([]);
     }
     owner.ws.terminate();

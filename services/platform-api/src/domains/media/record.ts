@@ -37,7 +37,7 @@ export async function linkAndPublish(
   if (current === null || (await findByKey(records, media.mediaKey)) === null) return;
   const changed =
     notificationId === null ? null : await linkMedia(records, notificationId, { id: current._id, kind: current.kind });
-  if (changed !== null) await notifications.tell([changed]);
+  if (changed !== null) await notifications.publish([changed]);
   publishMedia(bus, current);
 }
 

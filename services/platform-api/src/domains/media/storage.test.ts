@@ -197,9 +197,9 @@ describe('removal of media', () => {
     const old = new Date(Date.now() - 31 * dayMs);
     const files = [await keep({ receivedAt: old }), await keep({ receivedAt: old }), await keep({ receivedAt: old })];
     pod.isRemoving = false;
-    pod.asked.length = 0;
+    pod.fileRequests.length = 0;
     expect(await removeOldMedia(world.deps)).toBeNull();
-    expect(pod.asked).toHaveLength(1);
+    expect(pod.fileRequests).toHaveLength(1);
     expect(await listed()).toEqual([]);
     pod.isRemoving = true;
     await settleRemovals(world.deps);

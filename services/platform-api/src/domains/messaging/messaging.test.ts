@@ -2,7 +2,7 @@ import { createHmac, randomInt } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { waitFor } from '../../../../../libs/service-kit/src/testing/server-process.ts';
 import { recordTestNotification } from '../../testing/notifications.ts';
-import { type Answer, PlatformWorld, type TestUser } from '../../testing/platform-world.ts';
+import { type ApiResponse, PlatformWorld, type TestUser } from '../../testing/platform-world.ts';
 import { recordVehicle } from '../vehicles/use-cases.ts';
 import { saveOutbound } from './use-cases.ts';
 
@@ -38,7 +38,7 @@ const next = (): number => {
 const newPhone = (): string => `+1415555${String(next()).padStart(4, '0')}`;
 const newId = (): string => `m-${next()}`;
 
-function send(path: string, body: object, headers: Record<string, string> = {}): Promise<Answer> {
+function send(path: string, body: object, headers: Record<string, string> = {}): Promise<ApiResponse> {
   const text = JSON.stringify(body);
   const timestamp = String(Math.floor(Date.now() / 1000));
   const hex = createHmac('sha256', secret).update(`${timestamp}.${text}`).digest('hex');
@@ -46,7 +46,7 @@ function send(path: string, body: object, headers: Record<string, string> = {}):
 }
 
 /** Sends a form as Twilio signs it. */
-function fromTwilio(path: string, fields: Record<string, string>): Promise<Answer> {
+function fromTwilio(path: string, fields: Record<string, string>): Promise<ApiResponse> {
   const address = `${path}?provider=twilio`;
   const names = Object.keys(fields).toSorted();
   const signed = publicUrl + address + names.map((name) => name + fields[name]).join('');

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { waitFor } from '../../../../../libs/service-kit/src/testing/server-process.ts';
-import { type Answer, type Data, PlatformWorld, type TestUser } from '../../testing/platform-world.ts';
+import { type ApiResponse, type Data, PlatformWorld, type TestUser } from '../../testing/platform-world.ts';
 import { ProviderStandIn, type Reply } from '../../testing/provider-stand-in.ts';
 import { newImei } from '../../testing/terminals.ts';
 
@@ -34,7 +34,7 @@ afterAll(async () => {
 });
 
 /** Sends a form as Twilio signs it. */
-function fromTwilio(fields: Record<string, string>): Promise<Answer> {
+function fromTwilio(fields: Record<string, string>): Promise<ApiResponse> {
   const names = Object.keys(fields).toSorted();
   const signed = publicUrl + path + names.map((name) => name + fields[name]).join('');
   return harness.anonymous.post(path, new URLSearchParams(fields).toString(), {

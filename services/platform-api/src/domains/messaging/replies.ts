@@ -3,7 +3,7 @@ import type { Caller } from '../../access/caller.ts';
 import { isPermitted } from '../../access/roles.ts';
 import type { Deps } from '../../platform/deps.ts';
 import { lastLocation } from '../last-positions/queries.ts';
-import { lastHeardMs, stateOf } from '../last-positions/rules.ts';
+import { lastReceivedMs, stateOf } from '../last-positions/rules.ts';
 import { listAll } from '../notifications/use-cases.ts';
 import { createLink } from '../share-links/use-cases.ts';
 import type { User } from '../users/schema.ts';
@@ -65,7 +65,7 @@ async function statusReply(deps: ReplyDeps, vehicle: Vehicle): Promise<VehicleRe
   const location = await findPosition(deps, vehicle);
   const state = stateOf(location, Date.now());
   const words = state === 'never_connected' ? 'has never reported' : `is ${state}`;
-  const since = location === null ? '' : `, last seen on ${formatTimestamp(lastHeardMs(location))}`;
+  const since = location === null ? '' : `, last seen on ${formatTimestamp(lastReceivedMs(location))}`;
   const speed = state === 'moving' && location !== null ? ` at ${Math.round(location.speed)} kilometres per hour` : '';
   return { text: `${vehicle.vehicleNo} ${words}${speed}${since}.`, data: { vehicle_id: vehicle._id, state } };
 }

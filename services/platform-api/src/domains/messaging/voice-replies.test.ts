@@ -2,7 +2,7 @@ import { createHash, createHmac } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { SignJWT } from 'jose';
 import { SaxesParser } from 'saxes';
-import { type Answer, PlatformWorld } from '../../testing/platform-world.ts';
+import { type ApiResponse, PlatformWorld } from '../../testing/platform-world.ts';
 import { newImei } from '../../testing/terminals.ts';
 import { toNcco, toPlivoXml, toTwiml } from './voice-replies.ts';
 
@@ -98,7 +98,7 @@ describe('voice webhook formats', () => {
   });
   afterAll(() => harness?.close());
 
-  async function fromVonage(fields: object): Promise<Answer> {
+  async function fromVonage(fields: object): Promise<ApiResponse> {
     const body = JSON.stringify({ uuid: 'call-1', from: phone, to: '14155550000', ...fields });
     const hash = createHash('sha256').update(body).digest('hex');
     const token = await new SignJWT({ payload_hash: hash })
@@ -118,7 +118,7 @@ describe('voice webhook formats', () => {
   });
 
   /** Sends a form as Plivo signs it, version 3. */
-  function fromPlivo(fields: Readonly<Record<string, string>>): Promise<Answer> {
+  function fromPlivo(fields: Readonly<Record<string, string>>): Promise<ApiResponse> {
     const address = `${path}?provider=plivo`;
     const form = Object.keys(fields).toSorted();
     const signed = `${publicUrl}${address}.${form.map((name) => name + fields[name]).join('')}.12345`;

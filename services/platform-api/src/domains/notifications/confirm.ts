@@ -7,7 +7,7 @@ import { mergeAttributes } from './amend.ts';
 import type { Notification } from './schema.ts';
 
 /** Dependencies of a confirmation at a terminal. */
-export type ConfirmParts = Pick<Deps, 'records' | 'redis' | 'asker' | 'limits' | 'log'>;
+export type ConfirmParts = Pick<Deps, 'records' | 'redis' | 'commandClient' | 'limits' | 'log'>;
 
 /** Bits of the alarm word that a terminal keeps set until the alarm is confirmed (docs/reference/notifications.md). */
 const confirmedBits = new Set([0, 3, 20, 21, 22, 27, 28, 31]);
@@ -27,13 +27,18 @@ export async function confirmAtTerminal(
   const { bit } = attributes;
   if (attributes['terminal_confirmed'] === true || notification.type === 'unknown_alarm') return notification;
   if (typeof bit !== 'number' || !confirmedBits.has(bit)) return notification;
-  const isConfirmed = await ask(parts, notification, bit, requestId);
+  const isConfirmed = await sendConfirmation(parts, notification, bit, requestId);
   if (attributes['terminal_confirmed'] === isConfirmed) return notification;
   const change = { terminal_confirmed: isConfirmed };
   return (await mergeAttributes(parts.records, notification._id, change)) ?? notification;
 }
 
-async function ask(parts: ConfirmParts, notification: Notification, bit: number, requestId: string): Promise<boolean> {
+async function sendConfirmation(
+  parts: ConfirmParts,
+  notification: Notification,
+  bit: number,
+  requestId: string,
+): Promise<boolean> {
   const imei = terminalKey(notification.imei);
   if (imei === null) return false;
   const vehicle = await findVehicleByImei(parts.records, imei);
@@ -42,7 +47,7 @@ async function ask(parts: ConfirmParts, notification: Notification, bit: number,
   try {
     // A terminal above its command limit counts as unavailable; the acknowledgement stays.
     await parts.limits.consume('command', imei);
-    const outcome = await parts.asker.send({
+    const outcome = await parts.commandClient.send({
       imei,
       // Serial number 0: all alarms of the type, as several may have been folded into one notification.
       command: { kind: 'confirmAlarm', alarmSerialNo: 0, alarmTypes: 2 ** bit },

@@ -2,7 +2,13 @@ import { type LiveEvent, liveEvents, subscribe } from '@fleet/bus';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { waitFor } from '../../../../../libs/service-kit/src/testing/server-process.ts';
 import type { NewAccountRecord } from '../../store/account-repository.ts';
-import { type Answer, type Client, type Data, PlatformWorld, type TestUser } from '../../testing/platform-world.ts';
+import {
+  type ApiResponse,
+  type Client,
+  type Data,
+  PlatformWorld,
+  type TestUser,
+} from '../../testing/platform-world.ts';
 import { generally, newImei, Terminals } from '../../testing/terminals.ts';
 import type { AuditEntry } from '../audit/schema.ts';
 import { wantedNotifications } from './preferences.ts';
@@ -81,7 +87,7 @@ async function record(
   return made?._id ?? 0;
 }
 
-const typesIn = ({ items }: Answer) => items.map((each) => each['notification_type']);
+const typesIn = ({ items }: ApiResponse) => items.map((each) => each['notification_type']);
 
 const share = (user: TestUser, permissions: string[]) =>
   owner.post('/api/vehicle/share-vehicles', { secondaryUser: user.id, vehicles: [vehicleId], permissions });
@@ -255,7 +261,7 @@ describe('driver of a notification', () => {
     card_number: 'C 1',
     drivers: 1,
   });
-  const shownOf = ({ driver_id, attributes: response }: Data) => ({ driver_id, attributes: response });
+  const pickFields = ({ driver_id, attributes: response }: Data) => ({ driver_id, attributes: response });
   const whole = { driver_id: 9, attributes: JSON.parse(attributes) };
   const without = { driver_id: null, attributes: { count: 2, drivers: 1 } };
 
@@ -266,14 +272,14 @@ describe('driver of a notification', () => {
     const lists = [`${base}${between}`, `${base}/vehicle-notifications/${vehicleId}${between}`];
     const seenBy = async (client: Client): Promise<unknown[]> => {
       const responses = await Promise.all(lists.map((path) => client.get(path)));
-      return responses.flatMap(({ items }) => items.map(shownOf));
+      return responses.flatMap(({ items }) => items.map(pickFields));
     };
     const guest = await world.user('manager', world.theirs);
     await share(guest, ['notifications', 'commands']);
     expect(await seenBy(world.as(guest))).toEqual([without, without]);
     expect(await seenBy(owner)).toEqual([whole, whole]);
-    expect(shownOf((await world.as(guest).post(`${base}/${id}/acknowledge`)).data)).toEqual(without);
-    expect(shownOf((await owner.post(`${base}/${id}/acknowledge`)).data)).toEqual(whole);
+    expect(pickFields((await world.as(guest).post(`${base}/${id}/acknowledge`)).data)).toEqual(without);
+    expect(pickFields((await owner.post(`${base}/${id}/acknowledge`)).data)).toEqual(whole);
   });
 
   it('is visible to drivers if the vehicle is their own', async () => {
@@ -281,7 +287,7 @@ describe('driver of a notification', () => {
     await record('driver_change', at, { driverId: 9, attributes });
     const driver = await world.user('driver');
     await share(driver, ['notifications']);
-    const seen = async () => (await world.as(driver).get(`${base}?from=${at}&to=${at + 1}`)).items.map(shownOf);
+    const seen = async () => (await world.as(driver).get(`${base}?from=${at}&to=${at + 1}`)).items.map(pickFields);
     expect(await seen()).toEqual([without]);
     await owner.put(`/api/vehicles/${vehicleId}/owner`, { owner_user_id: driver.id });
     expect(await seen()).toEqual([whole]);
@@ -371,9 +377,9 @@ describe('POST /api/notifications/:id/acknowledge', () => {
       const away = await acknowledge(id);
       expect(away).toMatchObject({ status: 200, data: { attributes: { terminal_confirmed: false } } });
       await terminals.connect(imei);
-      terminals.answer = async () => generally(3, 0x8203);
+      terminals.respond = async () => generally(3, 0x8203);
       expect((await acknowledge(id)).data).toEqual(away.data);
-      terminals.answer = async () => generally(0, 0x8203);
+      terminals.respond = async () => generally(0, 0x8203);
       const { data } = await acknowledge(id);
       expect(data).toMatchObject({
         acknowledged_at: away.data['acknowledged_at'],

@@ -7,7 +7,7 @@ import type { VehiclePreferences } from './schema.ts';
 import { findPreferencesOfVehicles } from './store.ts';
 
 /** Preferences of users for a vehicle. A user without stored preferences has the default. */
-export class VehicleWishes {
+export class VehiclePreferenceSet {
   readonly #byUser: ReadonlyMap<number, WantedNotifications>;
 
   constructor(stored: readonly VehiclePreferences[]) {
@@ -20,7 +20,7 @@ export class VehicleWishes {
   }
 
   of(userId: number): WantedNotifications {
-    return this.#byUser.get(userId) ?? defaultWish;
+    return this.#byUser.get(userId) ?? defaultPreferences;
   }
 
   wants(userId: number, type: string): boolean {
@@ -30,7 +30,7 @@ export class VehicleWishes {
 }
 
 /** Preferences of a user who has not stored any. */
-export const defaultWish: WantedNotifications = {
+export const defaultPreferences: WantedNotifications = {
   notificationTypes: defaultTypes,
   channels: ['push'],
   isDefault: true,
@@ -44,7 +44,7 @@ const cacheTtlMs = 5_000;
 export class PreferenceCache {
   readonly #records: Deps['records'];
   readonly #listening: { stop(): void };
-  readonly #byVehicle = new TtlCache<VehicleWishes, number>({ ttlMs: cacheTtlMs });
+  readonly #byVehicle = new TtlCache<VehiclePreferenceSet, number>({ ttlMs: cacheTtlMs });
   #changes = 0;
 
   constructor({ records, bus, log }: Pick<Deps, 'records' | 'bus' | 'log'>) {
@@ -57,8 +57,8 @@ export class PreferenceCache {
   }
 
   /** Returns the preferences for each of the vehicles. */
-  async ofVehicles(vehicleIds: readonly number[]): Promise<ReadonlyMap<number, VehicleWishes>> {
-    const found = new Map<number, VehicleWishes>();
+  async ofVehicles(vehicleIds: readonly number[]): Promise<ReadonlyMap<number, VehiclePreferenceSet>> {
+    const found = new Map<number, VehiclePreferenceSet>();
     const missing = new Set<number>();
     for (const id of vehicleIds) {
       const cached = await this.#byVehicle.peek(id);
@@ -71,7 +71,7 @@ export class PreferenceCache {
     for (const each of await findPreferencesOfVehicles(this.#records, [...missing]))
       stored.set(each.vehicleId, [...(stored.get(each.vehicleId) ?? []), each]);
     for (const id of missing) {
-      const preferences = new VehicleWishes(stored.get(id) ?? []);
+      const preferences = new VehiclePreferenceSet(stored.get(id) ?? []);
       found.set(id, preferences);
       // Preferences that were read before a concurrent change are used once and not cached.
       if (changes === this.#changes) this.#byVehicle.set(id, preferences);

@@ -339,9 +339,9 @@ describe('address of a notification', () => {
       { address: '2.0 km W of Shenzhen, Guangdong, China', area: 'Gate' },
     ]);
     await waitFor(async () => (await storedOf([inside])).length === 1);
-    const told = { data: { address: '2.0 km W of Shenzhen, Guangdong, China', area: 'Gate' } };
+    const expected = { data: { address: '2.0 km W of Shenzhen, Guangdong, China', area: 'Gate' } };
     await waitFor(async () => live.some(({ data }) => data['area'] === 'Gate'));
-    expect(live.filter(({ data }) => data['area'] === 'Gate')).toMatchObject([told]);
+    expect(live.filter(({ data }) => data['area'] === 'Gate')).toMatchObject([expected]);
   });
 
   it.each([

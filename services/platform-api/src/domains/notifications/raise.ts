@@ -45,7 +45,7 @@ const maxLive = 50;
  * Age up to which a notification is published again. This is longer than the recovery from a crash takes; older ones
  * were published then.
  */
-const tellAgainMs = 5 * 60_000;
+const renotifyIntervalMs = 5 * 60_000;
 
 /** Age after which a change of the account status takes effect. */
 const standingMaxAgeMs = 5_000;
@@ -60,7 +60,7 @@ interface Waiting {
 
 /** Records the findings of rules and publishes them. All notifications of vehicles are raised here. */
 export class Notifications {
-  readonly wishes: PreferenceCache;
+  readonly preferenceCache: PreferenceCache;
   readonly #parts: Parts;
   readonly #languages: Languages;
   readonly #letIn = new TtlCache<boolean, number>({ ttlMs: standingMaxAgeMs });
@@ -72,7 +72,7 @@ export class Notifications {
 
   constructor(parts: Parts) {
     this.#parts = parts;
-    this.wishes = new PreferenceCache(parts);
+    this.preferenceCache = new PreferenceCache(parts);
     this.#languages = new Languages(parts.records);
     const onRefused = (detail: string): void => parts.log.warn({ detail }, 'notifications are not stored yet');
     // A broker that restarted without its data has no streams.
@@ -98,17 +98,17 @@ export class Notifications {
   /** Sets attributes of recorded notifications; unknown keys are ignored. Idempotent. */
   async amend(items: readonly Amended[]): Promise<void> {
     const changed = await amendAll(this.#parts.records, items);
-    if (changed.length > 0) await this.tell(changed);
+    if (changed.length > 0) await this.publish(changed);
   }
 
   /** Publishes the current state of notifications to subscribers. */
-  async tell(notifications: readonly Notification[]): Promise<void> {
-    this.#announce(notifications, await this.#ownersOf(notifications));
+  async publish(notifications: readonly Notification[]): Promise<void> {
+    this.#publishEvents(notifications, await this.#ownersOf(notifications));
   }
 
   stop(): void {
     this.#offReconnect();
-    this.wishes.stop();
+    this.preferenceCache.stop();
     this.#publisher.stop();
   }
 
@@ -166,7 +166,7 @@ export class Notifications {
   async #publish(items: readonly ToRaise[], recorded: readonly Notification[]): Promise<void> {
     await this.#ensureStreams();
     const vehicles = new Map(items.map(({ vehicle, raised }) => [keyOf(vehicle, raised), vehicle]));
-    const preferences = await this.wishes.ofVehicles(items.map(({ vehicle }) => vehicle.id));
+    const preferences = await this.preferenceCache.ofVehicles(items.map(({ vehicle }) => vehicle.id));
     const letIn = await this.#areLetIn(recorded);
     let stored: Promise<void>[] = [];
     for (const notification of recorded) {
@@ -185,8 +185,8 @@ export class Notifications {
       stored = [];
     }
     await Promise.all(stored);
-    const recent = recorded.filter(({ createdAt }) => Date.now() - createdAt.getTime() < tellAgainMs);
-    this.#announce(recent, new Map([...vehicles.values()].map(({ id, ownerUserId }) => [id, ownerUserId])));
+    const recent = recorded.filter(({ createdAt }) => Date.now() - createdAt.getTime() < renotifyIntervalMs);
+    this.#publishEvents(recent, new Map([...vehicles.values()].map(({ id, ownerUserId }) => [id, ownerUserId])));
   }
 
   /** Returns which accounts are active. Notifications of a suspended account are not sent to webhooks. */
@@ -209,7 +209,7 @@ export class Notifications {
     });
   }
 
-  #announce(notifications: readonly Notification[], owners: ReadonlyMap<number, number>): void {
+  #publishEvents(notifications: readonly Notification[], owners: ReadonlyMap<number, number>): void {
     const byAccount = new Map<number, LiveEvent[]>();
     for (const notification of notifications) {
       const user = owners.get(notification.vehicleId);

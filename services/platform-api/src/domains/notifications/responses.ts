@@ -65,7 +65,11 @@ export function withoutDriver<T extends object>(data: T): T {
 export type NotificationViewer = 'own' | 'driver' | 'shared';
 
 /** Converts a notification for a viewer. */
-export function shownTo(viewer: NotificationViewer, notification: Notification, urlOf: UrlOf): NotificationResponse {
+export function toViewerResponse(
+  viewer: NotificationViewer,
+  notification: Notification,
+  urlOf: UrlOf,
+): NotificationResponse {
   if (viewer === 'own') return toNotificationResponse(notification, urlOf);
   const response = toNotificationResponse({ ...notification, area: null }, urlOf);
   return viewer === 'driver' ? response : withoutDriver(response);
@@ -74,9 +78,9 @@ export function shownTo(viewer: NotificationViewer, notification: Notification, 
 /** Converts a published notification for a viewer: with the geofence as address, or without it. */
 export function toViewerEvent(
   viewer: NotificationViewer,
-  told: Readonly<Record<string, unknown>>,
+  attributes: Readonly<Record<string, unknown>>,
 ): Record<string, unknown> {
-  const { area, ...others } = told;
+  const { area, ...others } = attributes;
   if (viewer === 'own') return { ...others, ...(typeof area === 'string' ? { address: area } : {}) };
   return viewer === 'driver' ? others : withoutDriver(others);
 }

@@ -11,7 +11,7 @@ import { urlsFor } from '../media/urls.ts';
 import { visibleTo, visibleVehicle, visibleVehicles } from '../vehicles/visibility.ts';
 import { type ConfirmParts, confirmAtTerminal } from './confirm.ts';
 import { fittingAttributes } from './content.ts';
-import { shownTo } from './responses.ts';
+import { toViewerResponse } from './responses.ts';
 import { dayAt, readRecordDate, requireKnownFilter, windowOfDay } from './rules.ts';
 import type { ListQuery, Notification, NotificationResponse, VehicleListQuery } from './schema.ts';
 import {
@@ -88,10 +88,10 @@ export async function toNotificationsResponse(
   const viewerOfOwn = own === null ? 'own' : 'driver';
   return notifications.map((notification) => {
     const { accountId, vehicleId } = notification;
-    if (owns(notification)) return shownTo(viewerOfOwn, notification, urlOf);
+    if (owns(notification)) return toViewerResponse(viewerOfOwn, notification, urlOf);
     const share = shares?.get(vehicleId);
     const seesVideo = share?.accountId === accountId && share.permissions.includes('history_video');
-    return shownTo('shared', notification, seesVideo ? urlOf : null);
+    return toViewerResponse('shared', notification, seesVideo ? urlOf : null);
   });
 }
 
@@ -116,12 +116,12 @@ export async function acknowledge(
   const target = { type: 'notifications', id } as const;
   // Recorded in the log of the vehicle's account, which owns the terminal that may get a command.
   await audit(deps, { ...caller, accountId }, 'notifications.acknowledge', target, { vehicle_id: vehicleId, type });
-  const told = await confirmAtTerminal(deps, noted, options.requestId);
-  if (told.version !== notification.version) await deps.notifications.tell([told]);
-  return told;
+  const recipients = await confirmAtTerminal(deps, noted, options.requestId);
+  if (recipients.version !== notification.version) await deps.notifications.publish([recipients]);
+  return recipients;
 }
 
-type AcknowledgeParts = ConfirmParts & { readonly notifications: Pick<Deps['notifications'], 'tell'> };
+type AcknowledgeParts = ConfirmParts & { readonly notifications: Pick<Deps['notifications'], 'publish'> };
 
 /** Concurrent changes of the same record are rare. */
 const maxAttempts = 10;
@@ -174,11 +174,11 @@ const notFound = (id: number): AppError => new AppError('not_found', `There is n
 
 async function visibleNotifications(deps: Store, caller: Caller): Promise<VisibleNotifications> {
   const { shares } = await visibleTo(deps, caller);
-  const told = [...shares.values()].filter(({ permissions }) => permissions.includes('notifications'));
+  const recipients = [...shares.values()].filter(({ permissions }) => permissions.includes('notifications'));
   return {
     accountId: caller.accountId,
     ownVehicleIds: caller.role === 'driver' ? await ownVehicleIds(deps, caller) : null,
-    sharedVehicleIds: told.map(({ vehicleId }) => vehicleId),
+    sharedVehicleIds: recipients.map(({ vehicleId }) => vehicleId),
   };
 }
 

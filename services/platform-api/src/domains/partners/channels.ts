@@ -68,15 +68,15 @@ export class PartnerChannels {
   /**
    * Sends a command to a partner's device and returns its outcome; null for a device that no partner's server commands.
    */
-  async ask(
+  async send(
     imei: string,
-    ask: Pick<PartnerRequest, 'command' | 'timeoutMs' | 'correlationId'>,
+    request: Pick<PartnerRequest, 'command' | 'timeoutMs' | 'correlationId'>,
   ): Promise<Outcome | null> {
     const startedAtMs = performance.now();
     const device = await this.#lookInTime(imei);
     if (device === null) return null;
-    const timeoutMs = Math.max(1, Math.round(ask.timeoutMs - (performance.now() - startedAtMs)));
-    return this.#hubs.ask({ ...device, ...ask, timeoutMs });
+    const timeoutMs = Math.max(1, Math.round(request.timeoutMs - (performance.now() - startedAtMs)));
+    return this.#hubs.send({ ...device, ...request, timeoutMs });
   }
 
   /** Returns those of the devices that a partner's server can command. */
@@ -88,7 +88,7 @@ export class PartnerChannels {
   }
 
   /** Clears the cache. Called after a partner was changed. */
-  forget(): void {
+  invalidate(): void {
     this.#known.clear();
   }
 

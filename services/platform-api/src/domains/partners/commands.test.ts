@@ -30,7 +30,7 @@ let owner: Client;
 let hub: Server;
 let hubUrl: string;
 let forms: Record<string, string>[] = [];
-let hubAnswer: unknown = { code: 0 };
+let hubResponse: unknown = { code: 0 };
 
 beforeAll(async () => {
   hub = createServer((request, response) => {
@@ -38,7 +38,7 @@ beforeAll(async () => {
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {
       forms.push(Object.fromEntries(new URLSearchParams(Buffer.concat(chunks).toString())));
-      response.end(JSON.stringify(hubAnswer));
+      response.end(JSON.stringify(hubResponse));
     });
   });
   await new Promise<void>((resolve) => hub.listen(0, '127.0.0.1', resolve));
@@ -80,7 +80,7 @@ async function pushed(imei: string, token: string): Promise<void> {
   });
 }
 
-const ask = (imei: string) => request(world.bus, sendPartnerCommand, { imei, command }, options);
+const sendCommand = (imei: string) => request(world.bus, sendPartnerCommand, { imei, command }, options);
 const has = async (imei: string) => (await request(world.bus, findPartnerChannel, { imei }, options)).hasChannel;
 const formsOf = (imei: string) => forms.filter(({ deviceImei }) => deviceImei === imei);
 
@@ -121,13 +121,13 @@ describe('command server of a partner', () => {
       status: 200,
       data: { name: 'Renamed', command_url: `${hubUrl}/own`, has_command_token: true, version: 2 },
     });
-    expect(await ask(imei)).toMatchObject({ kind: 'answered' });
+    expect(await sendCommand(imei)).toMatchObject({ kind: 'answered' });
     expect((await change({ command_url: `${hubUrl}/moved` })).data).toMatchObject({ has_command_token: false });
-    await ask(imei);
+    await sendCommand(imei);
     expect((await change({ command_token: 'another-token' })).data).toMatchObject({ has_command_token: true });
-    await ask(imei);
+    await sendCommand(imei);
     expect((await change({ command_url: null })).data).toMatchObject({ command_url: null, has_command_token: false });
-    await ask(imei);
+    await sendCommand(imei);
     expect(formsOf(imei).map((form) => form['token'])).toEqual(['my-hub-token', '', 'another-token', 'default-token']);
     expect(await change({ command_token: 'alone' })).toMatchObject({ status: 400 });
     expect(await change({ command_url: 'http://10.0.0.1' })).toMatchObject({ status: 400 });
@@ -140,17 +140,17 @@ describe('command server of a partner', () => {
     const { token } = await partner({ command_url: `${hubUrl}/own`, command_token: 'my-hub-token' });
     const imei = newImei();
     await vehicle(imei);
-    expect(await ask(imei)).toEqual({ kind: 'noPartner' });
+    expect(await sendCommand(imei)).toEqual({ kind: 'noPartner' });
     expect(await has(imei)).toBe(false);
     await pushed(imei, String(token));
-    expect(await ask(imei)).toMatchObject({ kind: 'answered' });
+    expect(await sendCommand(imei)).toMatchObject({ kind: 'answered' });
     expect(formsOf(imei)).toEqual([
       expect.objectContaining({ token: 'my-hub-token', proNo: '33536', cmdContent: 'Hello' }),
     ]);
     expect(await has(imei)).toBe(true);
-    hubAnswer = { code: 300 };
-    expect(await ask(imei)).toEqual({ kind: 'notConnected' });
-    hubAnswer = { code: 0 };
+    hubResponse = { code: 300 };
+    expect(await sendCommand(imei)).toEqual({ kind: 'notConnected' });
+    hubResponse = { code: 0 };
   });
 
   it('defaults to the server of the installation, also for pushes with the account headers', async () => {
@@ -165,10 +165,10 @@ describe('command server of a partner', () => {
     const own = await ingest.post(gps, { data_list: [point(second)] });
     expect(own).toMatchObject({ status: 200, body: { data: { accepted: 1 } } });
     for (const imei of [first, second]) {
-      expect(await ask(imei)).toMatchObject({ kind: 'answered' });
+      expect(await sendCommand(imei)).toMatchObject({ kind: 'answered' });
       expect(formsOf(imei)).toEqual([expect.objectContaining({ token: 'default-token' })]);
     }
-    expect(await ask(newImei())).toEqual({ kind: 'noPartner' });
+    expect(await sendCommand(newImei())).toEqual({ kind: 'noPartner' });
   });
 
   it('leaves the Device API of a mining device to the API keys of its account', async () => {
@@ -186,7 +186,7 @@ describe('command server of a partner', () => {
     await vehicle(imei);
     expect(await stranger.post('/api/mining-devices', { imei })).toMatchObject({ status: 201 });
     await pushed(imei, String(theirs['token']));
-    expect(await ask(imei)).toEqual({ kind: 'noPartner' });
+    expect(await sendCommand(imei)).toEqual({ kind: 'noPartner' });
     expect(formsOf(imei)).toEqual([]);
   });
 

@@ -39,7 +39,7 @@ export class PartnerDevices {
   }
 
   /** Deletes the entries of an account. */
-  async forget(accountId: number): Promise<void> {
+  async deleteAccount(accountId: number): Promise<void> {
     const field = `accounts.${accountId}`;
     await this.#devices.updateMany({ [field]: { $exists: true } }, { $unset: { [field]: '' } } as object);
   }

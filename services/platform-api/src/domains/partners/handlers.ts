@@ -79,7 +79,7 @@ export function servePartners(deps: Parts, onError: (error: unknown) => void): R
       options,
       async ({ imei, command }, { correlationId, timeoutMs = longestWaitMs }) => {
         const wait = { timeoutMs: Math.max(1, timeoutMs - returnTripMs), correlationId };
-        return (await deps.partnerChannels.ask(imei, { command, ...wait })) ?? { kind: 'noPartner' as const };
+        return (await deps.partnerChannels.send(imei, { command, ...wait })) ?? { kind: 'noPartner' as const };
       },
     ),
   ];

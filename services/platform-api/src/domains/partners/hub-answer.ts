@@ -12,7 +12,7 @@ export interface HubResponse {
 const toLengthResponse = 200;
 
 /** Parses `{ code, msg, data }`; returns null for anything else. Hubs write the code as a number or in digits. */
-export function readHubAnswer(text: string): HubResponse | null {
+export function parseHubResponse(text: string): HubResponse | null {
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -36,7 +36,7 @@ function numberOf(code: unknown): number | null {
 const innerCodes = { success: 100, offline: 300, notRegistered: 301, timedOut: 600 } as const;
 
 /** Maps a hub's response to the outcome of a command. */
-export function outcomeOfAnswer(response: HubResponse, command: DeviceCommand, messageId: number): Outcome {
+export function toOutcome(response: HubResponse, command: DeviceCommand, messageId: number): Outcome {
   const { code, data } = response;
   if (code === partnerCodes.offline) return { kind: 'notConnected' };
   if (code === partnerCodes.timedOut) return { kind: 'timedOut' };
@@ -45,7 +45,7 @@ export function outcomeOfAnswer(response: HubResponse, command: DeviceCommand, m
   if (inner === innerCodes.offline || inner === innerCodes.notRegistered) return { kind: 'notConnected' };
   if (inner === innerCodes.timedOut) return { kind: 'timedOut' };
   if (inner !== null && inner !== innerCodes.success) return failed(response, inner);
-  return answered(response, command, messageId);
+  return toResponseOutcome(response, command, messageId);
 }
 
 const failed = ({ msg }: HubResponse, code: number): Outcome => ({
@@ -56,7 +56,7 @@ const failed = ({ msg }: HubResponse, code: number): Outcome => ({
 /** A device behind a hub has no serial numbers of this platform. */
 const noSerialNo = 0;
 
-function answered({ data }: HubResponse, command: DeviceCommand, commandMessageId: number): Outcome {
+function toResponseOutcome({ data }: HubResponse, command: DeviceCommand, commandMessageId: number): Outcome {
   const response = { commandMessageId, commandSerialNo: noSerialNo, result: 0, message: null };
   if (command.kind !== 'listRecordings') return { kind: 'answered', answer: response };
   const body = recordingsIn(data);

@@ -17,20 +17,20 @@ const text: DeviceCommand = { kind: 'sendText', text: 'Hello', textType: null, o
 
 let server: Server;
 let url: string;
-let answer: Answerer;
+let respond: Answerer;
 let forms: Record<string, string>[];
 let hubs: PartnerHubs;
 
 beforeEach(async () => {
   forms = [];
-  answer = (_form, response) => void response.end(JSON.stringify({ code: 0, msg: 'success', data: { _code: '100' } }));
+  respond = (_form, response) => void response.end(JSON.stringify({ code: 0, msg: 'success', data: { _code: '100' } }));
   server = createServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {
       const form = Object.fromEntries(new URLSearchParams(Buffer.concat(chunks).toString()));
       forms.push(form);
-      answer(form, response, request);
+      respond(form, response, request);
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -43,8 +43,11 @@ afterEach(async () => {
   await new Promise((resolve) => server.close(resolve));
 });
 
-const ask = (command: DeviceCommand = text, more: { timeoutMs?: number; url?: string } = {}): Promise<Outcome> =>
-  hubs.ask({
+const sendCommand = (
+  command: DeviceCommand = text,
+  more: { timeoutMs?: number; url?: string } = {},
+): Promise<Outcome> =>
+  hubs.send({
     channel: { url: more.url ?? url, token: 'hub-token' },
     shownImei: imei,
     command,
@@ -73,12 +76,12 @@ describe('form sent to a hub', () => {
   it('has every field of section 18', async () => {
     let path: string | undefined;
     let headers: IncomingMessage['headers'] = {};
-    answer = (_form, response, request) => {
+    respond = (_form, response, request) => {
       path = `${request.method} ${request.url}`;
       headers = request.headers;
       response.end('{"code":0}');
     };
-    expect(await ask()).toEqual({
+    expect(await sendCommand()).toEqual({
       kind: 'answered',
       answer: { commandMessageId: 33_536, commandSerialNo: 0, result: 0, message: null },
     });
@@ -103,7 +106,7 @@ describe('form sent to a hub', () => {
         sync: 'true',
       },
     ]);
-    await ask(text, { timeoutMs: 5_000, url: `${url}/` });
+    await sendCommand(text, { timeoutMs: 5_000, url: `${url}/` });
     expect(path).toBe('POST /api/device/sendInstruct');
     expect(forms[1]).toMatchObject({ timeOut: '5' });
     expect(forms[1]?.['requestId']).not.toBe(forms[0]?.['requestId']);
@@ -167,17 +170,20 @@ describe('form sent to a hub', () => {
       expect.objectContaining({ serverAddress: 'ftp.example', port: 21, userName: 'u', alarmFlag: 3, resourceType: 0 }),
     ],
   ])('encodes %j in the format of the hub', async (command, proNo, content) => {
-    expect(await ask(command)).toMatchObject({ kind: 'answered', answer: { commandMessageId: proNo, result: 0 } });
+    expect(await sendCommand(command)).toMatchObject({
+      kind: 'answered',
+      answer: { commandMessageId: proNo, result: 0 },
+    });
     const [form] = forms;
     expect(form?.['proNo']).toBe(String(proNo));
-    const told = form?.['cmdContent'] ?? '';
-    expect(typeof content === 'string' ? told : JSON.parse(told)).toEqual(content);
+    const commandContent = form?.['cmdContent'] ?? '';
+    expect(typeof content === 'string' ? commandContent : JSON.parse(commandContent)).toEqual(content);
   });
 
   it.each<DeviceCommand>([{ kind: 'queryAttributes' }, { kind: 'controlUpload', uploadSerialNo: 1, control: 0 }])(
     'is not sent for %j, which the channel does not support',
     async (command) => {
-      expect(await ask(command)).toMatchObject({ kind: 'refused' });
+      expect(await sendCommand(command)).toMatchObject({ kind: 'refused' });
       expect(forms).toEqual([]);
     },
   );
@@ -206,8 +212,8 @@ describe('response of a hub', () => {
     ['garbage', '<html>', unreadable('an invalid response')],
     ['nothing', '', unreadable('an invalid response')],
   ])('ends the command for %s', async (_case, body, outcome) => {
-    answer = says(body);
-    expect(await ask()).toEqual(expect.objectContaining(outcome));
+    respond = says(body);
+    expect(await sendCommand()).toEqual(expect.objectContaining(outcome));
   });
 
   it.each<[number, unknown, object]>([
@@ -217,8 +223,8 @@ describe('response of a hub', () => {
     [504, 'late', { kind: 'timedOut' }],
     [302, '', unreadable('returned status 302')],
   ])('ends the command for status %i %j', async (status, body, outcome) => {
-    answer = says(body, status);
-    expect(await ask()).toEqual(expect.objectContaining(outcome));
+    respond = says(body, status);
+    expect(await sendCommand()).toEqual(expect.objectContaining(outcome));
   });
 
   it('returns the recordings if the hub sends them in the format of the Device API', async () => {
@@ -233,8 +239,8 @@ describe('response of a hub', () => {
       memory_type: 1,
       file_size: 1000,
     };
-    answer = says({ code: 0, data: { resources: [resource] } });
-    const outcome = await ask(command);
+    respond = says({ code: 0, data: { resources: [resource] } });
+    const outcome = await sendCommand(command);
     const item = { channel: 1, alarmFlags: 0n, mediaType: 0, streamType: 1, storageType: 1, fileSize: 1000 };
     const times = { startTime: '2026-08-01T10:00:00', endTime: '2026-08-01T10:05:00' };
     const body = encodeBody(resourceList, { replySerial: 0, total: 1, items: [{ ...item, ...times }] }, '2019');
@@ -248,8 +254,8 @@ describe('response of a hub', () => {
       { resources: [{ ...resource, file_size: -1 }] },
       { resources: [1] },
     ]) {
-      answer = says({ code: 0, data });
-      expect([data, await ask(command)]).toEqual([data, unreadable('returned no list')]);
+      respond = says({ code: 0, data });
+      expect([data, await sendCommand(command)]).toEqual([data, unreadable('returned no list')]);
     }
   });
 
@@ -258,7 +264,7 @@ describe('response of a hub', () => {
     const cut = new Promise<void>((resolve) => {
       onCut = resolve;
     });
-    answer = (_form, response) => {
+    respond = (_form, response) => {
       response.on('close', () => onCut?.());
       const more = (): void => {
         while (!response.destroyed && response.write('x'.repeat(65_536)));
@@ -266,60 +272,60 @@ describe('response of a hub', () => {
       response.on('drain', more);
       more();
     };
-    expect(await ask()).toEqual(unreadable('more than'));
+    expect(await sendCommand()).toEqual(unreadable('more than'));
     // Otherwise the server would write forever.
     await cut;
   });
 
   it('times out after the wait of the caller', async () => {
-    answer = () => undefined;
-    expect(await ask(text, { timeoutMs: 200 })).toEqual({ kind: 'timedOut' });
-    answer = (_form, response) => void response.write('{"code":');
-    expect(await ask(text, { timeoutMs: 200 })).toEqual({ kind: 'timedOut' });
+    respond = () => undefined;
+    expect(await sendCommand(text, { timeoutMs: 200 })).toEqual({ kind: 'timedOut' });
+    respond = (_form, response) => void response.write('{"code":');
+    expect(await sendCommand(text, { timeoutMs: 200 })).toEqual({ kind: 'timedOut' });
   });
 });
 
 describe('PartnerHubs', () => {
   it('stops sending to a failing hub for a while', async () => {
-    answer = says('', 500);
-    for (let no = 0; no < 5; no += 1) expect(await ask()).toEqual(unreadable('returned status 500'));
-    expect(await ask()).toEqual(unreadable('suspended'));
+    respond = says('', 500);
+    for (let no = 0; no < 5; no += 1) expect(await sendCommand()).toEqual(unreadable('returned status 500'));
+    expect(await sendCommand()).toEqual(unreadable('suspended'));
     expect(forms).toHaveLength(5);
     // Each server has its own circuit breaker.
-    expect(await ask(text, { url: 'http://127.0.0.1:9' })).toEqual(unreadable('must have the port'));
-    expect(await ask(text, { url: `${url}/other` })).toEqual(unreadable('returned status 500'));
+    expect(await sendCommand(text, { url: 'http://127.0.0.1:9' })).toEqual(unreadable('must have the port'));
+    expect(await sendCommand(text, { url: `${url}/other` })).toEqual(unreadable('returned status 500'));
   });
 
   it('does not open the circuit breaker for errors of devices', async () => {
     for (const body of [{ code: 300 }, { code: 301 }, { code: 302 }, { code: 1001 }]) {
-      answer = says(body);
-      for (let no = 0; no < 3; no += 1) await ask();
+      respond = says(body);
+      for (let no = 0; no < 3; no += 1) await sendCommand();
     }
-    answer = says({ code: 0 });
-    expect(await ask()).toMatchObject({ kind: 'answered' });
+    respond = says({ code: 0 });
+    expect(await sendCommand()).toMatchObject({ kind: 'answered' });
     expect(forms).toHaveLength(13);
   });
 
   it('returns an unreadable outcome if the connection is refused', async () => {
     const closed = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     await new Promise((resolve) => server.close(resolve));
-    expect(await ask(text, { url: closed })).toEqual(unreadable('could not reach'));
+    expect(await sendCommand(text, { url: closed })).toEqual(unreadable('could not reach'));
   });
 
   it('connects only to public addresses, whatever the name resolves to when it is dialled', async () => {
     const strict = new PartnerHubs({ PARTNER_COMMAND_ALLOW_HTTP: true, PARTNER_COMMAND_ALLOWED_CIDRS: '' });
     hubs = strict;
-    expect(await ask()).toEqual(unreadable('public addresses'));
+    expect(await sendCommand()).toEqual(unreadable('public addresses'));
     for (const blocked of [
       'https://169.254.169.254',
       'https://[::1]:8443',
       'https://10.0.0.1',
       'https://localhost:8443',
     ])
-      expect(await ask(text, { url: blocked })).toEqual(unreadable('public addresses'));
+      expect(await sendCommand(text, { url: blocked })).toEqual(unreadable('public addresses'));
     const plain = new PartnerHubs({ PARTNER_COMMAND_ALLOW_HTTP: false, PARTNER_COMMAND_ALLOWED_CIDRS: '127.0.0.0/8' });
     hubs = plain;
-    expect(await ask()).toEqual(unreadable('https'));
+    expect(await sendCommand()).toEqual(unreadable('https'));
     expect(forms).toEqual([]);
   });
 
@@ -331,7 +337,7 @@ describe('PartnerHubs', () => {
     };
     hubs = new PartnerHubs(settings, new SsrfGuard({ allowHttp: true, allowedCidrs: ['127.0.0.0/8'], resolve }));
     const named = url.replace('127.0.0.1', 'hub.invalid');
-    expect(await ask(text, { url: named })).toMatchObject({ kind: 'answered' });
+    expect(await sendCommand(text, { url: named })).toMatchObject({ kind: 'answered' });
     expect(looks).toBe(1);
   });
 });

@@ -5,7 +5,7 @@ import type { DeviceCommand, Outcome } from '@fleet/bus';
 import { createCircuitBreaker, SsrfGuard, type SsrfVerdict } from '@fleet/service-kit';
 import CircuitBreaker from 'opossum';
 import type { Config } from '../../assembly/config.ts';
-import { type HubResponse, outcomeOfAnswer, readHubAnswer } from './hub-answer.ts';
+import { type HubResponse, parseHubResponse, toOutcome } from './hub-answer.ts';
 import { partnerInstructionOf } from './instruction.ts';
 
 /** The server that commands a partner's devices. */
@@ -29,7 +29,7 @@ export interface PartnerRequest {
 const longestWaitMs = 90_000;
 /** Wait for the device that is requested of a hub, in seconds. */
 const deviceWaitS = 30;
-const answerLimitBytes = 256 * 1024;
+const maxResponseBytes = 256 * 1024;
 const volumeThreshold = 5;
 const resetTimeoutMs = 30_000;
 const maxBreakers = 1_000;
@@ -79,19 +79,19 @@ export class PartnerHubs {
   }
 
   /** Sends a command and returns its outcome. Never throws for errors of a partner's server. */
-  async ask(ask: PartnerRequest): Promise<Outcome> {
-    const instruction = partnerInstructionOf(ask.command);
+  async send(request: PartnerRequest): Promise<Outcome> {
+    const instruction = partnerInstructionOf(request.command);
     if (instruction === null)
       return { kind: 'refused', detail: 'the command channel of the partner does not support this command' };
-    const address = commandAddress(ask.channel.url);
+    const address = commandAddress(request.channel.url);
     const verdict = await this.#guard.check(address);
     if (verdict.kind !== 'allowed')
       return { kind: 'unreadable', detail: `the address of the partner's server ${verdict.reason}` };
-    const timeoutMs = Math.min(ask.timeoutMs, longestWaitMs);
-    const form = formOf(ask, instruction, timeoutMs);
+    const timeoutMs = Math.min(request.timeoutMs, longestWaitMs);
+    const form = formOf(request, instruction, timeoutMs);
     try {
-      const sent = { verdict, form, timeoutMs, correlationId: ask.correlationId };
-      return outcomeOfAnswer(await this.#breakerOf(address).fire(sent), ask.command, instruction.proNo);
+      const sent = { verdict, form, timeoutMs, correlationId: request.correlationId };
+      return toOutcome(await this.#breakerOf(address).fire(sent), request.command, instruction.proNo);
     } catch (error) {
       if (error instanceof HubError && error.isLate) return { kind: 'timedOut' };
       if (error instanceof HubError) return { kind: 'unreadable', detail: error.message };
@@ -163,9 +163,9 @@ async function post({ verdict, form, timeoutMs, correlationId }: Sent): Promise<
     throw new HubError("could not reach the partner's server", { cause });
   }
   const { status, text } = response;
-  const answer = readHubAnswer(text);
+  const hubResponse = parseHubResponse(text);
   // A hub that also reports errors by status describes the error in its body.
-  if (answer !== null && (status === 200 || (status >= 400 && status < 500))) return answer;
+  if (hubResponse !== null && (status === 200 || (status >= 400 && status < 500))) return hubResponse;
   if (status === 504 || status === 408)
     throw new HubError(`the partner's server returned status ${status}`, { isLate: true });
   if (status !== 200) throw new HubError(`the partner's server returned status ${status}`);
@@ -194,8 +194,8 @@ async function textOf(response: IncomingMessage): Promise<string> {
   for await (const chunk of response as AsyncIterable<Buffer>) {
     size += chunk.length;
     // Leaving the loop closes the connection.
-    if (size > answerLimitBytes)
-      throw new HubError(`the partner's server returned more than ${answerLimitBytes} bytes`);
+    if (size > maxResponseBytes)
+      throw new HubError(`the partner's server returned more than ${maxResponseBytes} bytes`);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString('utf8');

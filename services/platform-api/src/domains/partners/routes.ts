@@ -23,9 +23,9 @@ import {
   type Partner,
   partnerResponseSchema,
   partnerWithToken,
-  pushAnswer,
   pushBody,
   pushError,
+  pushResponse,
   updatePartnerBody,
 } from './schema.ts';
 import { createPartner, deletePartner, listPartners, readPartner, updatePartner } from './use-cases.ts';
@@ -154,7 +154,7 @@ const ingest = {
   bodyLimitBytes: 2 * 1024 * 1024,
   readBody: async (bytes, context) => (await parseJsonOrForm(bytes, context)) ?? {},
   renderError: vendorError,
-  response: pushAnswer,
+  response: pushResponse,
   errors: {
     400: failure('The push is invalid: code 1001.'),
     401: failure('The token or the headers are missing or invalid: code 1004.'),

@@ -75,7 +75,7 @@ export type UpdatePartnerBody = Static<typeof updatePartnerBody>;
 
 export const listPartnersQuery = Type.Object({ ...paginationQuery, sort: sortParameter(['id', 'name', 'created_at']) });
 
-const shownFields = {
+const responseFields = {
   ...recordProperties,
   name: Type.String(),
   imei_prefixes: Type.Array(Type.String()),
@@ -85,9 +85,9 @@ const shownFields = {
   has_command_token: Type.Boolean(),
   command_level: commandLevel,
 };
-export const partnerResponseSchema = Type.Object(shownFields, { title: 'Partner' });
+export const partnerResponseSchema = Type.Object(responseFields, { title: 'Partner' });
 export const partnerWithToken = Type.Object(
-  { ...shownFields, token: Type.String({ description: 'Returned only in this response.' }) },
+  { ...responseFields, token: Type.String({ description: 'Returned only in this response.' }) },
   { title: 'PartnerWithToken' },
 );
 
@@ -109,7 +109,7 @@ export type PushBody = Static<typeof pushBody>;
 
 const count = Type.Integer({ minimum: 0 });
 
-export const pushAnswer = Type.Object(
+export const pushResponse = Type.Object(
   {
     code: Type.Integer({ description: '0' }),
     message: Type.String(),

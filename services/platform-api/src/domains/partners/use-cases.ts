@@ -78,7 +78,7 @@ export async function updatePartner(
   const change = { ...omitUndefined({ name, imeiPrefixes, ipAllowlist, commandLevel }), ...channel };
   const partner = await partnersIn(deps.records).update(caller, id, change, expectedVersion);
   if (partner === null) throw notFound(id);
-  deps.partnerChannels.forget();
+  deps.partnerChannels.invalidate();
   const level = commandLevelOf(partner);
   const detail = level === commandLevelOf(before) ? {} : { command_level: level };
   await audit(deps, caller, 'partners.update', { type: 'partners', id }, detail);
@@ -138,7 +138,7 @@ export async function deletePartner(
 ): Promise<Partner> {
   const partner = await partnersIn(deps.records).remove(caller, id, { expectedVersion });
   if (partner === null) throw notFound(id);
-  deps.partnerChannels.forget();
+  deps.partnerChannels.invalidate();
   await audit(deps, caller, 'partners.delete', { type: 'partners', id });
   return partner;
 }
@@ -164,5 +164,5 @@ export async function partnerOfHash(
 }
 
 /** Deletes which devices partners reported for an account whose personal fields are erased. */
-export const forgetDevices = ({ database }: Pick<Deps, 'database'>, { accountId }: Scope): Promise<void> =>
-  new PartnerDevices(database).forget(accountId);
+export const deletePartnerDevices = ({ database }: Pick<Deps, 'database'>, { accountId }: Scope): Promise<void> =>
+  new PartnerDevices(database).deleteAccount(accountId);

@@ -87,13 +87,13 @@ function stopsOf({ waypoints, deviationM }: StoredRoute, path: RoutePath, positi
       { position: end, radiusM: endRadiusM, alongM: path.totalM },
     ];
   }
-  let behindM = 0;
+  let previousM = 0;
   return waypoints.map(({ lat, lng, radiusM }, at): Stop => {
     const isLast = at === waypoints.length - 1;
     // A round trip ends at its end, although that is also its start.
     const end = isLast && distanceToLineM(path.line, lat, lng, positions.length - 1) <= radiusM ? path.totalM : null;
-    const alongM = end ?? alongAt(path, lat, lng, Math.max(radiusM, deviationM), behindM, 0);
-    if (alongM !== null) behindM = alongM;
+    const alongM = end ?? alongAt(path, lat, lng, Math.max(radiusM, deviationM), previousM, 0);
+    if (alongM !== null) previousM = alongM;
     return { position: [lat, lng], radiusM, alongM };
   });
 }

@@ -5,7 +5,7 @@ import { decodePolyline, encodePolyline } from '../../geometry/polyline.ts';
 import type { Position } from '../../geometry/positions.ts';
 import { routeRule } from '../../rules/route-deviation/route-rule.ts';
 import { lastLocationOf } from '../../testing/last-location.ts';
-import { type Answer, type Client, PlatformWorld } from '../../testing/platform-world.ts';
+import { type ApiResponse, type Client, PlatformWorld } from '../../testing/platform-world.ts';
 import { contextOf, routeOf, type Sketch, Watched } from '../../testing/tracks.ts';
 import { writeLastLocation } from '../last-positions/store.ts';
 import { routeRuleName } from './progress.ts';
@@ -52,7 +52,7 @@ async function route(body: object = {}, client = owner): Promise<number> {
   return made.data.id;
 }
 
-const ids = (response: Answer): number[] => response.items.map(({ id }) => id).sort((a, b) => a - b);
+const ids = (response: ApiResponse): number[] => response.items.map(({ id }) => id).sort((a, b) => a - b);
 
 describe('routes', () => {
   it('are created with a path, read, listed, updated and deleted', async () => {
@@ -345,11 +345,11 @@ describe('routes of vehicles', () => {
     // The response omits vehicles that the driver cannot see.
     await client.post(`/api/vehicles/${other.id}/link-route`, { route_ids: [seen] });
     expect((await client.get(`${path}/${seen}`)).data).toMatchObject({ vehicle_ids: [own.id, other.id] });
-    const told = { vehicle_ids: [own.id] };
-    expect((await world.as(user).get(`${path}/${seen}`)).data).toMatchObject(told);
-    expect((await world.as(user).get(path)).items).toMatchObject([told]);
+    const change = { vehicle_ids: [own.id] };
+    expect((await world.as(user).get(`${path}/${seen}`)).data).toMatchObject(change);
+    expect((await world.as(user).get(path)).items).toMatchObject([change]);
     const linked = await world.as(user).get(`/api/vehicles/${own.id}/list-linked-routes`);
-    expect(linked.items).toMatchObject([told]);
+    expect(linked.items).toMatchObject([change]);
     await client.delete(`/api/vehicles/${other.id}`);
     expect((await client.get(`${path}/${hidden}`)).data).toMatchObject({ vehicle_ids: [] });
   });

@@ -197,7 +197,7 @@ describe('GET /api/vehicles/:vehicleId/locations', () => {
 
 describe('GET /api/vehicles/:vehicleId/trips', () => {
   const path = (id: number, query = day) => `/api/vehicles/${id}/trips?${query}`;
-  const tell = (own: Own, type: string, timestamp: number) =>
+  const record = (own: Own, type: string, timestamp: number) =>
     recordNotification(world.deps, world.ours, {
       dedupeKey: `${own.imei}:${type}:${timestamp}`,
       type,
@@ -224,8 +224,8 @@ describe('GET /api/vehicles/:vehicleId/trips', () => {
   it('returns each trip with the notifications during it', async () => {
     const own = await newVehicle('TRIP 1');
     await store([...drive(own, 0, 100), ...drive(own, 3_600, 200)]);
-    for (const seconds of [0, 50, 3_700]) await tell(own, 'overspeed', morning + seconds * 1_000);
-    await tell(own, 'sos', morning + 1_800_000);
+    for (const seconds of [0, 50, 3_700]) await record(own, 'overspeed', morning + seconds * 1_000);
+    await record(own, 'sos', morning + 1_800_000);
     const { status, items } = await owner.get(path(own.id));
     expect(status).toBe(200);
     expect(items).toMatchObject([

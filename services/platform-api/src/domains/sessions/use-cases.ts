@@ -116,7 +116,7 @@ export async function revokeSessionsOf(
 ): Promise<void> {
   const open = { userId: user._id, revokedAt: null, ...(exceptId === null ? {} : { _id: { $ne: exceptId } }) };
   await sessionsIn(records).updateMany(user, open, { $set: { revokedAt: now } });
-  tellAccessChanged({ bus }, { userId: user._id });
+  publishAccessChanged({ bus }, { userId: user._id });
 }
 
 /** Revokes all sessions of a deleted account. */
@@ -126,11 +126,11 @@ export async function revokeSessionsOfAccount(
   now = new Date(),
 ): Promise<void> {
   await sessionsIn(records).updateMany(scope, { revokedAt: null }, { $set: { revokedAt: now } });
-  tellAccessChanged({ bus }, { accountId: scope.accountId });
+  publishAccessChanged({ bus }, { accountId: scope.accountId });
 }
 
 /** Publishes that the access of a user or an account changed, so that every replica reads it again. */
-export const tellAccessChanged = (
+export const publishAccessChanged = (
   { bus }: Pick<Deps, 'bus'>,
   whose: { readonly userId: number } | { readonly accountId: number },
 ): void => publish(bus, accessChanged, whose);

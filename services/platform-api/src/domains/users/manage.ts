@@ -6,7 +6,7 @@ import type { Change } from '../../store/account-repository.ts';
 import { updateWithVersion } from '../../store/optimistic-retry.ts';
 import { audit } from '../audit/use-cases.ts';
 import { revokeResetTokens } from '../auth/passwords.ts';
-import { revokeSessionsOf, tellAccessChanged } from '../sessions/use-cases.ts';
+import { publishAccessChanged, revokeSessionsOf } from '../sessions/use-cases.ts';
 import { planErasure } from './erasure.ts';
 import type { UserHooks } from './hooks.ts';
 import { hashPassword, isPassword } from './passwords.ts';
@@ -106,7 +106,7 @@ async function editUserOnce(
   if (changed === null) return null;
   // Done first: if a later step fails, the old sessions are revoked already.
   if (endsSessions(change)) await revokeSessionsOf(deps, changed, isSelf ? caller.sessionId : null);
-  else tellAccessChanged(deps, { userId: id });
+  else publishAccessChanged(deps, { userId: id });
   if (change.passwordHash !== undefined || reachedAt(changed) !== reachedAt(user)) await revokeResetTokens(deps, user);
   for (const hook of hooks.changed) await hook(changed);
   await audit(deps, caller, 'users.update', { type: 'users', id }, { fields: Object.keys(given) });

@@ -12,11 +12,11 @@ export const hashPassword = (password: string): Promise<string> =>
  * Hash to compare with if there is no user or no password. The comparison takes as long as a real one, so that the time
  * reveals nothing.
  */
-let nobodysHash: Promise<string> | undefined;
+let dummyHash: Promise<string> | undefined;
 
 /** Returns true if a password matches a hash; false without a hash, after the same time. */
 export async function isPassword(passwordHash: string | null, password: string): Promise<boolean> {
-  nobodysHash ??= hashPassword('the password of nobody');
-  const matches = await verify(passwordHash ?? (await nobodysHash), password);
+  dummyHash ??= hashPassword('the password of nobody');
+  const matches = await verify(passwordHash ?? (await dummyHash), password);
   return matches && passwordHash !== null;
 }

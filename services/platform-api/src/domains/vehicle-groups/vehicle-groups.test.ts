@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { type Answer, type Client, type Data, PlatformWorld, type Tenant } from '../../testing/platform-world.ts';
+import { type ApiResponse, type Client, type Data, PlatformWorld, type Tenant } from '../../testing/platform-world.ts';
 import { withMethod } from '../../testing/with-method.ts';
 import { recordVehicle } from '../vehicles/use-cases.ts';
 
@@ -40,7 +40,7 @@ async function chain(name: string, depth: number): Promise<number[]> {
 }
 
 /** Returns the body of an error response. */
-const faultOf = ({ body }: Answer) => body as { code: string; details: { path: string; message: string }[] };
+const faultOf = ({ body }: ApiResponse) => body as { code: string; details: { path: string; message: string }[] };
 
 describe('vehicle groups', () => {
   it('are created, read, updated and deleted with all their fields; vehicles are not deleted', async () => {

@@ -184,12 +184,12 @@ async function knownOf(
   }
   const known = new Map<number, Known>();
   for (const [accountId, ids] of idsByAccount)
-    for (const user of await findUsers(records, { accountId }, ids)) known.set(user._id, shownTo(caller, user));
+    for (const user of await findUsers(records, { accountId }, ids)) known.set(user._id, toKnownUser(caller, user));
   return known;
 }
 
 /** Ids can be guessed, so names and numbers of other accounts are masked. */
-const shownTo = (caller: Caller, { accountId, name, phoneNumber }: User): Known =>
+const toKnownUser = (caller: Caller, { accountId, name, phoneNumber }: User): Known =>
   accountId === caller.accountId
     ? { name, phone_number: phoneNumber }
     : { name: maskedName(name), phone_number: phoneNumber && maskedPhone(phoneNumber) };

@@ -105,10 +105,10 @@ describe('sharing', () => {
       });
       try {
         const client = limited.as(limited.ours.owner);
-        const ask = () => client.post('/api/vehicle/search-user-for-share', { phoneNumber: newPhone() });
-        const statuses = [(await ask()).status, (await ask()).status];
+        const search = () => client.post('/api/vehicle/search-user-for-share', { phoneNumber: newPhone() });
+        const statuses = [(await search()).status, (await search()).status];
         expect(statuses).toEqual([404, 404]);
-        const refused = await ask();
+        const refused = await search();
         expect(refused.body).toMatchObject({ status: 429, code: 'rate_limited' });
         expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
       } finally {

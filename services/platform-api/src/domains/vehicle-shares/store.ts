@@ -12,7 +12,7 @@ export const sharesOf = (records: RecordStore): AccountRepository<Share> =>
  * Timeout for a reserved pair without a share. A pair that is reserved for longer belongs to a failed request, and the
  * remaining vehicles of the request wait for this one.
  */
-const patienceMs = 3_000;
+const waitTimeoutMs = 3_000;
 
 const isLive = (now: Date) => ({ $or: [{ expiresAt: null }, { expiresAt: { $gt: now } }] });
 
@@ -53,7 +53,7 @@ export function putShare(records: RecordStore, scope: Scope, share: NewAccountRe
     return shares.insert(scope, share);
   };
   // A concurrent request has reserved the pair, but its share does not exist yet.
-  return retryOnConflict(put, isDuplicateError, patienceMs);
+  return retryOnConflict(put, isDuplicateError, waitTimeoutMs);
 }
 
 export const removeShare = (records: RecordStore, scope: Scope, id: number): Promise<Share | null> =>

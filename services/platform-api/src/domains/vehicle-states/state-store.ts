@@ -45,7 +45,7 @@ if not known and ARGV[1] ~= '' then return 2 end
 return 1`;
 
 // KEYS 1 state, 2 location. ARGV 1 the state that was read: a newer one remains.
-const forgetScript = `
+const deleteScript = `
 if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1], KEYS[2]) end
 return 1`;
 
@@ -144,7 +144,7 @@ export async function deletePreviousState(
   await statesIn(records.database).deleteOne({ _id: imei, vehicleId });
   const text = await redis.get(stateKey(imei));
   if (text === null || (JSON.parse(text) as VehicleState).vehicleId !== vehicleId) return;
-  await redis.eval(forgetScript, { keys: [stateKey(imei), locationKey(imei)], arguments: [text] });
+  await redis.eval(deleteScript, { keys: [stateKey(imei), locationKey(imei)], arguments: [text] });
 }
 
 /** Returns the states of terminals by canonical number: from Redis, and missing ones from MongoDB. */

@@ -19,14 +19,14 @@ import type { VehicleHooks } from './hooks.ts';
 import { normalVehicleNo, vehicleChange, vehicleDefaults } from './rules.ts';
 import type { Vehicle, VehicleBody, VehicleResponse } from './schema.ts';
 import { vehiclesIn } from './store.ts';
-import { shownNow } from './use-cases.ts';
+import { toCurrentResponse } from './use-cases.ts';
 import { accessTo, ownVehicle, vehicleNotFound, visibleVehicle } from './visibility.ts';
 
 /** Dependencies of the functions that change vehicles. */
-export type ChangeParts = Pick<Deps, 'records' | 'redis' | 'log' | 'asker' | 'bus'>;
+export type ChangeParts = Pick<Deps, 'records' | 'redis' | 'log' | 'commandClient' | 'bus'>;
 
-const shownOwn = (deps: ChangeParts, caller: Caller, vehicle: Vehicle): Promise<VehicleResponse> =>
-  shownNow(deps, { vehicle, ...accessTo(vehicle, caller, undefined) });
+const toOwnResponse = (deps: ChangeParts, caller: Caller, vehicle: Vehicle): Promise<VehicleResponse> =>
+  toCurrentResponse(deps, { vehicle, ...accessTo(vehicle, caller, undefined) });
 
 /**
  * Returns one vehicle that the caller may see, with its cameras. They are requested from the terminal if none are
@@ -39,7 +39,7 @@ export async function readVehicle(
   requestId: string,
 ): Promise<VehicleResponse> {
   const visible = await visibleVehicle(deps, caller, id);
-  return shownNow(deps, { ...visible, vehicle: await withChannels(deps, visible.vehicle, requestId) });
+  return toCurrentResponse(deps, { ...visible, vehicle: await withChannels(deps, visible.vehicle, requestId) });
 }
 
 export async function createVehicle(
@@ -69,7 +69,7 @@ export async function createVehicle(
     { type: 'vehicles', id: vehicle._id },
     { vehicleNo, imei: vehicle.imei },
   );
-  return asWritten(await shownOwn(deps, caller, await withChannels(deps, vehicle, requestId)), body);
+  return asWritten(await toOwnResponse(deps, caller, await withChannels(deps, vehicle, requestId)), body);
 }
 
 /** Removes the terminal of a vehicle from the list of unassigned devices. */
@@ -108,7 +108,7 @@ export async function updateVehicle(
   if (isLeft) await cleanUpTerminal(deps, known, hooks);
   await claimTerminal(deps, vehicle);
   await audit(deps, caller, 'vehicles.update', { type: 'vehicles', id }, { fields: Object.keys(body) });
-  return asWritten(await shownOwn(deps, caller, await withoutGone(deps, vehicle, change)), body);
+  return asWritten(await toOwnResponse(deps, caller, await withoutGone(deps, vehicle, change)), body);
 }
 
 /** Sets the user whose webhooks and preferences apply to the vehicle. The user must belong to the same account. */
@@ -125,7 +125,7 @@ export async function changeOwner(
   const vehicle = await vehiclesIn(deps.records).update(caller, id, { ownerUserId }, expectedVersion);
   if (vehicle === null) throw vehicleNotFound(id);
   await audit(deps, caller, 'vehicles.owner', { type: 'vehicles', id }, { ownerUserId });
-  return shownOwn(deps, caller, vehicle);
+  return toOwnResponse(deps, caller, vehicle);
 }
 
 /** Deletes a vehicle and ends its activities; history stays. Returns the vehicle as it was. */
@@ -138,7 +138,7 @@ export async function deleteVehicle(
 ): Promise<VehicleResponse> {
   const known = await ownVehicle(deps, caller, id);
   assertVersion(known, expectedVersion);
-  const response = await shownOwn(deps, caller, known);
+  const response = await toOwnResponse(deps, caller, known);
   const vehicle = await removeVehicle(deps, known, hooks, expectedVersion);
   if (vehicle === null) throw vehicleNotFound(id);
   await audit(deps, caller, 'vehicles.delete', { type: 'vehicles', id }, { vehicleNo: vehicle.vehicleNo });

@@ -30,7 +30,7 @@ const attributes = encodeBody(
   },
   '2013',
 );
-const answered = {
+const outcome = {
   kind: 'answered',
   answer: {
     commandMessageId: 0x9003,
@@ -49,7 +49,7 @@ async function withTerminal(
   imei: string,
   outcome: unknown,
   work: (requested: string[]) => Promise<void>,
-  beforeAnswer = async (): Promise<void> => undefined,
+  beforeResponse = async (): Promise<void> => undefined,
 ): Promise<void> {
   const { redis } = world.deps;
   const podId = `pod-${imei}`;
@@ -60,7 +60,7 @@ async function withTerminal(
   const gateway = world.bus.nc.subscribe(deviceCommandSubject(imei), {
     callback: (_error, message) => {
       requested.push(message.string());
-      void beforeAnswer().then(() => message.respond(JSON.stringify(outcome)));
+      void beforeResponse().then(() => message.respond(JSON.stringify(outcome)));
     },
   });
   try {
@@ -79,7 +79,7 @@ const create = async (vehicleNo: string, imei: string) =>
 describe('channels of a vehicle', () => {
   it('requests the channels of a connected terminal once, when the vehicle is created (0x9003)', async () => {
     const imei = newImei();
-    await withTerminal(imei, answered, async (requested) => {
+    await withTerminal(imei, outcome, async (requested) => {
       const vehicle = await create('CH1', imei);
       expect(vehicle['channels']).toEqual(response);
       expect((await owner.get(`/api/vehicles/${vehicle.id}`)).data['channels']).toEqual(response);
@@ -91,7 +91,7 @@ describe('channels of a vehicle', () => {
     const imei = newImei();
     const vehicle = await create('CH2', imei);
     expect(vehicle['channels']).toEqual([]);
-    await withTerminal(imei, answered, async () => {
+    await withTerminal(imei, outcome, async () => {
       expect((await owner.get(`/api/vehicles/${vehicle.id}`)).data['channels']).toEqual(response);
       const own = await owner.put(`/api/vehicles/${vehicle.id}`, { channels: [{ channel_id: 5 }] });
       expect((await owner.get(`/api/vehicles/${vehicle.id}`)).data['channels']).toEqual(own.data['channels']);
@@ -103,22 +103,22 @@ describe('channels of a vehicle', () => {
     const vehicle = await create('CH3', imei);
     const path = `/api/vehicles/${vehicle.id}`;
     let named: unknown;
-    const meanwhile = async (): Promise<void> => {
+    const changeConcurrently = async (): Promise<void> => {
       named = (await owner.put(path, { channels: [{ channel_id: 5 }] })).data['channels'];
     };
     await withTerminal(
       imei,
-      answered,
+      outcome,
       async () => {
         expect((await owner.get(path)).data['channels']).toMatchObject([{ channel_id: 5 }]);
         expect((await owner.get(path)).data['channels']).toEqual(named);
       },
-      meanwhile,
+      changeConcurrently,
     );
   });
 
   it.each([
-    ['does not know the command', { ...answered, answer: { ...answered.answer, result: 3, message: null } }],
+    ['does not know the command', { ...outcome, answer: { ...outcome.answer, result: 3, message: null } }],
     ['is silent', { kind: 'timedOut' }],
     ['returns nonsense', { kind: 'nonsense' }],
   ])('leaves the channels empty when the terminal %s', async (name, outcome) => {

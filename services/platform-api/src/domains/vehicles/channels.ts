@@ -9,13 +9,13 @@ import type { Channel, Vehicle } from './schema.ts';
 import { vehiclesIn } from './store.ts';
 
 /** Timeout of the query. A terminal responds quickly or sleeps, and the page of a vehicle must not wait long. */
-const answerLimitMs = 3_000;
+const responseTimeoutMs = 3_000;
 
 /** Dependencies of the query for cameras. */
 export interface ChannelParts {
   readonly records: RecordStore;
   readonly redis: Redis;
-  readonly asker: Pick<DeviceCommandClient, 'send'>;
+  readonly commandClient: Pick<DeviceCommandClient, 'send'>;
   readonly log: Logger;
 }
 
@@ -26,7 +26,7 @@ export interface ChannelParts {
 export async function withChannels(parts: ChannelParts, vehicle: Vehicle, requestId: string): Promise<Vehicle> {
   if (vehicle.imei === null || vehicle.channels.length > 0) return vehicle;
   try {
-    const channels = await askForChannels(parts, vehicle.imei, requestId);
+    const channels = await requestChannels(parts, vehicle.imei, requestId);
     if (channels.length === 0) return vehicle;
     return await stored(parts, vehicle, channels);
   } catch (error) {
@@ -45,13 +45,17 @@ async function stored({ records }: ChannelParts, requested: Vehicle, channels: r
   });
 }
 
-async function askForChannels({ redis, asker }: ChannelParts, imei: string, requestId: string): Promise<Channel[]> {
+async function requestChannels(
+  { redis, commandClient: commandClient }: ChannelParts,
+  imei: string,
+  requestId: string,
+): Promise<Channel[]> {
   if ((await readDevice(redis, imei)) === null) return [];
-  const outcome = await asker.send({
+  const outcome = await commandClient.send({
     imei,
     command: { kind: 'queryAvAttributes' },
     correlationId: requestId,
-    timeoutMs: answerLimitMs,
+    timeoutMs: responseTimeoutMs,
     isClaimed: () => Promise.resolve(false),
   });
   if (outcome.kind !== 'answered' || outcome.answer.message?.id !== avAttributesResponse.id) return [];

@@ -1,6 +1,6 @@
 import { type Database, findByIds } from '@fleet/storage';
-import { lastHeardMs } from '../last-positions/rules.ts';
-import type { DeviceShown } from './schema.ts';
+import { lastReceivedMs } from '../last-positions/rules.ts';
+import type { DeviceResponse } from './schema.ts';
 import type { VehicleNow } from './states.ts';
 
 /** Data of a terminal besides its session; `_id` is the canonical number. */
@@ -54,9 +54,9 @@ export function withDetails(now: VehicleNow | undefined, record: DeviceRecord | 
   return { ...now, device: { ...base, manufacturer, model, terminal_id: terminalId, iccid, firmware } };
 }
 
-function awayDevice({ location }: VehicleNow, { edition, seenMs = 0 }: DeviceRecord): DeviceShown | null {
+function awayDevice({ location }: VehicleNow, { edition, seenMs = 0 }: DeviceRecord): DeviceResponse | null {
   if (edition === undefined) return null;
-  const lastSeenMs = Math.max(seenMs, location === null ? 0 : lastHeardMs(location));
+  const lastSeenMs = Math.max(seenMs, location === null ? 0 : lastReceivedMs(location));
   return {
     protocol: `jt808-${edition}`,
     manufacturer: null,

@@ -34,12 +34,12 @@ const writes = new Set<PropertyKey>(['insertOne', 'updateMany', 'findOneAndUpdat
  */
 class Interrupted extends RecordStore {
   readonly #name: string;
-  #meanwhile: (() => Promise<unknown>) | null;
+  #concurrently: (() => Promise<unknown>) | null;
 
-  constructor(name: string, meanwhile: () => Promise<unknown>) {
+  constructor(name: string, concurrently: () => Promise<unknown>) {
     super(world.deps.database);
     this.#name = name;
-    this.#meanwhile = meanwhile;
+    this.#concurrently = concurrently;
   }
 
   override collection<T extends RecordFields>(name: string): Collection<T> {
@@ -58,9 +58,9 @@ class Interrupted extends RecordStore {
   }
 
   async #interrupt(): Promise<void> {
-    const meanwhile = this.#meanwhile;
-    this.#meanwhile = null;
-    await meanwhile?.();
+    const concurrently = this.#concurrently;
+    this.#concurrently = null;
+    await concurrently?.();
   }
 }
 

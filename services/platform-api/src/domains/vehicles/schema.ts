@@ -169,7 +169,7 @@ export const deviceResponseSchema = Type.Object(
   },
   { title: 'VehicleDevice' },
 );
-export type DeviceShown = Static<typeof deviceResponseSchema>;
+export type DeviceResponse = Static<typeof deviceResponseSchema>;
 
 export const vehicleResponseSchema = Type.Object(
   {

@@ -2,15 +2,15 @@ import type { Logger } from '@fleet/service-kit';
 import { type DeviceState, type Redis, readDevices } from '@fleet/storage';
 import { lastLocationsIfKnown } from '../last-positions/queries.ts';
 import { toLocationResponse } from '../last-positions/responses.ts';
-import { lastHeardMs, stateOf } from '../last-positions/rules.ts';
+import { lastReceivedMs, stateOf } from '../last-positions/rules.ts';
 import type { LastLocation } from '../last-positions/schema.ts';
-import type { DeviceShown, VehicleResponse } from './schema.ts';
+import type { DeviceResponse, VehicleResponse } from './schema.ts';
 
 /** Current state of a terminal. */
 export interface VehicleNow {
   readonly state: VehicleResponse['state'];
   readonly location: LastLocation | null;
-  readonly device: DeviceShown | null;
+  readonly device: DeviceResponse | null;
   /** Number in the form that the terminal sends. */
   readonly shownImei: string | null;
   readonly atMs: number;
@@ -54,9 +54,9 @@ export function presentOf(
   atMs: number,
 ): VehicleNow {
   const byPosition = stateOf(location, atMs);
-  const isHeard = device !== undefined && atMs - device.lastSeenMs <= offlineAfterMs;
+  const isRecentlySeen = device !== undefined && atMs - device.lastSeenMs <= offlineAfterMs;
   // A terminal that sends only heartbeats counts as standing still.
-  const isQuiet = isHeard && (byPosition === 'offline' || byPosition === 'never_connected');
+  const isQuiet = isRecentlySeen && (byPosition === 'offline' || byPosition === 'never_connected');
   return {
     state: isQuiet ? 'stopped' : device !== undefined && location === undefined ? 'offline' : byPosition,
     location: location ?? null,
@@ -77,7 +77,7 @@ export const locationNow = (
 
 const unknown = { manufacturer: null, model: null, terminal_id: null, iccid: null, firmware: null } as const;
 
-const toDeviceResponse = ({ edition, onlineSinceMs, lastSeenMs }: DeviceState): DeviceShown => ({
+const toDeviceResponse = ({ edition, onlineSinceMs, lastSeenMs }: DeviceState): DeviceResponse => ({
   protocol: `jt808-${edition}`,
   ...unknown,
   connected: true,
@@ -86,13 +86,13 @@ const toDeviceResponse = ({ edition, onlineSinceMs, lastSeenMs }: DeviceState): 
 });
 
 /** Returns a partner's device, which has no session and counts as connected while it sends data. */
-const partnerDevice = (location: LastLocation | undefined, atMs: number): DeviceShown | null =>
+const partnerDevice = (location: LastLocation | undefined, atMs: number): DeviceResponse | null =>
   location?.source === 'partner'
     ? {
         protocol: 'partner',
         ...unknown,
-        connected: atMs - lastHeardMs(location) <= offlineAfterMs,
+        connected: atMs - lastReceivedMs(location) <= offlineAfterMs,
         connected_since: null,
-        last_seen: new Date(lastHeardMs(location)).toISOString(),
+        last_seen: new Date(lastReceivedMs(location)).toISOString(),
       }
     : null;

@@ -66,7 +66,7 @@ export async function toVehiclesResponse(deps: Parts, found: readonly VisibleVeh
 }
 
 /** Returns one vehicle like `toVehiclesResponse`. */
-export async function shownNow(deps: Parts, visible: VisibleVehicle): Promise<VehicleResponse> {
+export async function toCurrentResponse(deps: Parts, visible: VisibleVehicle): Promise<VehicleResponse> {
   const [response] = await toVehiclesResponse(deps, [visible]);
   if (response === undefined) throw new Error('a vehicle has no response');
   return response;

@@ -3,7 +3,7 @@ import { findDevice, request } from '@fleet/bus';
 import { claimDevice, deregisterGateway, heartbeatGateway, releaseDevice } from '@fleet/storage';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { waitFor } from '../../../../../libs/service-kit/src/testing/server-process.ts';
-import { type Answer, type Client, type Data, PlatformWorld } from '../../testing/platform-world.ts';
+import { type ApiResponse, type Client, type Data, PlatformWorld } from '../../testing/platform-world.ts';
 import { visibleVehicle } from './visibility.ts';
 
 jest.setTimeout(60_000);
@@ -30,8 +30,8 @@ async function create(body: Record<string, unknown> = {}, client = owner): Promi
 const idsIn = (items: readonly Data[]): number[] => items.map(({ id }) => id);
 
 /** Returns the fault of a rejected request. */
-const faultOf = ({ body }: Answer) => body as { code: string; details: { path: string; message: string }[] };
-const pathsOf = (response: Answer): string[] => faultOf(response).details.map(({ path }) => path);
+const faultOf = ({ body }: ApiResponse) => body as { code: string; details: { path: string; message: string }[] };
+const pathsOf = (response: ApiResponse): string[] => faultOf(response).details.map(({ path }) => path);
 
 describe('vehicles', () => {
   it('creates, reads, changes and deletes a vehicle with all its fields', async () => {

@@ -185,7 +185,7 @@ describe('deliveries', () => {
     const id = await add({ status: 'skipped' });
     const retry = `${at}/deliveries/${id}/retry`;
     expect((await client.post(retry)).body).toMatchObject({ status: 503, code: 'unavailable' });
-    const { asked: requested } = dispatcher();
+    const { requests: requested } = dispatcher();
     const { status, data } = await client.post(retry);
     expect(status).toBe(202);
     expect(data).toMatchObject({ delivery_id: id });
@@ -201,7 +201,7 @@ describe('deliveries', () => {
   });
 
   it('are replayed by time and status', async () => {
-    const { asked: requested } = dispatcher({ queued: 7 });
+    const { requests: requested } = dispatcher({ queued: 7 });
     const { status, data } = await client.post(`${at}/replay`, { since: '2026-01-31T08:00:00Z' });
     expect([status, data]).toEqual([202, { queued: 7 }]);
     const until = Date.parse('2026-02-01T00:00:00Z');
@@ -240,7 +240,7 @@ describe('deliveries', () => {
 
 describe('test delivery', () => {
   it('returns the attempt, whatever its outcome', async () => {
-    const { asked: requested } = dispatcher();
+    const { requests: requested } = dispatcher();
     const { status, data } = await client.post(`${at}/test`, { notification_type: 'geofence' });
     expect(status).toBe(200);
     expect(data).toMatchObject({ number: 1, trigger: 'test', status_code: 204, error_code: null });
@@ -262,9 +262,15 @@ describe('owner of a failing webhook', () => {
   it('is notified once by a notification of the vehicle, and by mail', async () => {
     const imei = `1${String(process.hrtime.bigint() % 100_000_000_000n).padStart(11, '0')}`;
     const vehicle = await client.post('/api/vehicles', { vehicle_no: `H${webhookId}`, imei });
-    const told = { webhookId, percent: 90 as const, reason: 'failing' as const, vehicleId: vehicle.data.id, ...notice };
+    const published = {
+      webhookId,
+      percent: 90 as const,
+      reason: 'failing' as const,
+      vehicleId: vehicle.data.id,
+      ...notice,
+    };
     for (let i = 0; i < 2; i += 1)
-      expect(await request(world.bus, notifyWebhookOwner, told, { timeoutMs: 10_000 })).toEqual({ told: true });
+      expect(await request(world.bus, notifyWebhookOwner, published, { timeoutMs: 10_000 })).toEqual({ told: true });
     const found = await notificationsIn(world.records).all(user, { vehicleId: vehicle.data.id });
     expect(found).toMatchObject([{ type: 'webhook_disabled', timestamp: notice.atMs, vehicleId: vehicle.data.id }]);
     expect(JSON.parse(found[0]?.attributes ?? '')).toMatchObject({
@@ -282,17 +288,17 @@ describe('owner of a failing webhook', () => {
   });
 
   it('is not notified again if the address was refused, but retried if the mail provider is unavailable', async () => {
-    const told = { webhookId, percent: 50 as const, reason: 'failing' as const, vehicleId: 999_999, ...notice };
+    const published = { webhookId, percent: 50 as const, reason: 'failing' as const, vehicleId: 999_999, ...notice };
     const by = (error: Error) => ({ ...world.deps, messages: { send: () => Promise.reject(error) } });
-    await expect(notifyOwner(by(new MessageRefusedError('no address')), told)).resolves.toBe(false);
-    await expect(notifyOwner(by(new Error('away')), told)).rejects.toThrow('away');
+    await expect(notifyOwner(by(new MessageRefusedError('no address')), published)).resolves.toBe(false);
+    await expect(notifyOwner(by(new Error('away')), published)).rejects.toThrow('away');
   });
 
   it('is notified by mail only if the vehicle was deleted, and not at all if the webhook was', async () => {
-    const told = { webhookId, percent: 100 as const, reason: 'gone' as const, vehicleId: 999_999, ...notice };
-    expect(await request(world.bus, notifyWebhookOwner, told, { timeoutMs: 10_000 })).toEqual({ told: true });
+    const published = { webhookId, percent: 100 as const, reason: 'gone' as const, vehicleId: 999_999, ...notice };
+    expect(await request(world.bus, notifyWebhookOwner, published, { timeoutMs: 10_000 })).toEqual({ told: true });
     expect(world.sent.at(-1)).toMatchObject({ to: user.email, subject: 'A webhook was disabled' });
-    const missing = { ...told, webhookId: 999_999 };
+    const missing = { ...published, webhookId: 999_999 };
     expect(await request(world.bus, notifyWebhookOwner, missing, { timeoutMs: 10_000 })).toEqual({ told: false });
   });
 });

@@ -21,7 +21,7 @@ type DeliveryDeps = Pick<Deps, 'records' | 'database' | 'bus' | 'limits' | 'log'
 const dayMs = 24 * 3_600_000;
 /** An attempt may take 15 s, and its name lookup 5 s more. */
 const testLimitMs = 25_000;
-const askLimitMs = 15_000;
+const requestTimeoutMs = 15_000;
 
 /** Returns a page of the deliveries of one of the caller's webhooks. */
 export async function listDeliveries(
@@ -70,7 +70,7 @@ export async function testWebhook(
   requireKnownType(notification_type, '/notification_type');
   await deps.limits.consume('webhookTest', `webhook:${id}`, context);
   const requested = { webhookId: id, notificationType: notification_type };
-  const { attempt } = await answered(
+  const { attempt } = await withTimeout(
     request(deps.bus, webhookRequests.test, requested, optionsOf(context, testLimitMs)),
   );
   if (attempt === null) throw new AppError('not_found', 'There is no such webhook.');
@@ -90,8 +90,8 @@ export async function retryDelivery(
   await getDelivery(deps, caller, id, deliveryId);
   await deps.limits.consume('webhookTest', `webhook:${id}`, context);
   const requested = { webhookId: id, deliveryId };
-  const { result } = await answered(
-    request(deps.bus, webhookRequests.retry, requested, optionsOf(context, askLimitMs)),
+  const { result } = await withTimeout(
+    request(deps.bus, webhookRequests.retry, requested, optionsOf(context, requestTimeoutMs)),
   );
   if (result === 'unknown') throw noDelivery();
   if (result === 'running')
@@ -119,8 +119,8 @@ export async function replayDeliveries(
     statuses: [...new Set(statuses ?? replayedStatuses)],
   };
   await deps.limits.consume('webhookTest', `webhook:${id}`, context);
-  const { queued } = await answered(
-    request(deps.bus, webhookRequests.replay, requested, optionsOf(context, askLimitMs)),
+  const { queued } = await withTimeout(
+    request(deps.bus, webhookRequests.replay, requested, optionsOf(context, requestTimeoutMs)),
   );
   await noted(deps, caller, 'webhooks.replay', webhook);
   return queued;
@@ -137,9 +137,9 @@ export async function webhookStats(
   return webhookRecordsOf(deps).stats(id, nowMs - dayMs);
 }
 
-async function answered<T>(asking: Promise<T>): Promise<T> {
+async function withTimeout<T>(pending: Promise<T>): Promise<T> {
   try {
-    return await asking;
+    return await pending;
   } catch (cause) {
     if (!(cause instanceof BusError) || cause.kind === 'invalid') throw cause;
     throw new AppError('unavailable', 'Webhooks are not delivered at the moment. Retry.', { cause });

@@ -56,7 +56,7 @@ export const regenerateBody = Type.Object({
 });
 export type RegenerateBody = Static<typeof regenerateBody>;
 
-const shownFields = {
+const responseFields = {
   ...recordProperties,
   url: Type.String(),
   name: nullable(Type.String()),
@@ -73,13 +73,13 @@ const shownFields = {
   last_failure_at: nullable(time),
 };
 
-export const webhookResponseSchema = Type.Object(shownFields, { title: 'Webhook' });
+export const webhookResponseSchema = Type.Object(responseFields, { title: 'Webhook' });
 export type WebhookResponse = Static<typeof webhookResponseSchema>;
 
 /** Returned only when the secret is created. */
 export const webhookWithSecret = Type.Object(
   {
-    ...shownFields,
+    ...responseFields,
     secret: nullable(
       Type.String({ description: 'Returned only in this response; null in the response to a repeated request.' }),
     ),

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { encodePolyline } from '../../geometry/polyline.ts';
 import type { Position } from '../../geometry/positions.ts';
 import { lineOf } from '../matched-line.ts';
-import { type Answer, ProviderServer } from '../testing/provider-server.ts';
+import { type FakeResponse, ProviderServer } from '../testing/provider-server.ts';
 import { HttpProvider } from './http-provider.ts';
 import { Nominatim } from './nominatim.ts';
 import { Osrm } from './osrm.ts';
@@ -21,7 +21,7 @@ afterEach(async () => {
   await server.stop();
 });
 
-const responses = (response: Answer): void => void (server.answer = () => response);
+const responses = (response: FakeResponse): void => void (server.respond = () => response);
 const parameters = (): Record<string, string> => Object.fromEntries(server.last.url.searchParams);
 
 /** Example from the manual on nominatim.org. */
@@ -120,7 +120,7 @@ describe('Nominatim', () => {
 });
 
 /** Example from Photon's README. */
-const photonAnswer = {
+const photonResponse = {
   type: 'FeatureCollection',
   features: [
     {
@@ -157,7 +157,7 @@ const photonAnswer = {
 
 describe('Photon', () => {
   it('finds and suggests places', async () => {
-    responses({ body: photonAnswer });
+    responses({ body: photonResponse });
     const photon = new Photon(http);
     const [city, house] = await photon.search({ text: 'berlin', near: [52, 13], limit: 5 });
     expect(city).toMatchObject({ address: 'Berlin, Deutschland', position: [52.519281, 13.438596], type: 'city' });
@@ -182,7 +182,7 @@ describe('Photon', () => {
   });
 
   it('finds the address of a position in the supported languages', async () => {
-    responses({ body: photonAnswer });
+    responses({ body: photonResponse });
     const photon = new Photon(http);
     expect(await photon.reverse([52.5, 13.4], 'de-AT')).toMatchObject({ address: 'Berlin, Deutschland' });
     expect(parameters()).toEqual({ lat: '52.5', lon: '13.4', lang: 'de' });

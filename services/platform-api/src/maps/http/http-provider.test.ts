@@ -30,7 +30,7 @@ function fakeRedis() {
 
 describe('HttpProvider', () => {
   it('sends requests below the base URL with its User-Agent, and omits absent parameters', async () => {
-    server.answer = () => ({ body: { fine: true } });
+    server.respond = () => ({ body: { fine: true } });
     expect(await provider.get('/search', { q: 'a b&c', lat: 1.5, lang: undefined })).toEqual({ fine: true });
     expect(server.last.url.pathname).toBe('/base/search');
     expect(Object.fromEntries(server.last.url.searchParams)).toEqual({ q: 'a b&c', lat: '1.5' });
@@ -46,41 +46,41 @@ describe('HttpProvider', () => {
     ['a page instead of JSON', { body: '<html>' }],
     ['a rejection that is not JSON', { status: 404, body: 'not found' }],
   ])('fails with %s', async (_name, response) => {
-    server.answer = () => response;
+    server.respond = () => response;
     await expect(provider.get('/x')).rejects.toBeInstanceOf(ProviderError);
   });
 
   it('fails with a timeout', async () => {
-    server.answer = () => 'silence';
+    server.respond = () => 'silence';
     const hasty = new HttpProvider({ ...options(), timeoutMs: 100 });
     await expect(hasty.get('/x')).rejects.toThrow('could not reach the provider');
     hasty.stop();
   });
 
   it('distinguishes rejected requests from failures', async () => {
-    server.answer = () => ({ status: 400, body: { code: 'NoRoute' } });
+    server.respond = () => ({ status: 400, body: { code: 'NoRoute' } });
     const refusal = await provider.get('/x').catch((error: unknown) => error);
     expect(refusal).toBeInstanceOf(ProviderRefusal);
     expect(refusal).toMatchObject({ status: 400, body: { code: 'NoRoute' } });
   });
 
   it('opens the circuit breaker of a failing provider only', async () => {
-    server.answer = () => ({ status: 503, body: {} });
+    server.respond = () => ({ status: 503, body: {} });
     for (let at = 0; at < 10; at += 1) await expect(provider.get('/x')).rejects.toBeInstanceOf(Error);
     expect(provider.isLeftAlone).toBe(true);
     const requested = server.received.length;
     await expect(provider.get('/x')).rejects.toThrow('Breaker is open');
     expect(server.received).toHaveLength(requested);
     const other = new HttpProvider(options());
-    server.answer = () => ({ body: { fine: true } });
+    server.respond = () => ({ body: { fine: true } });
     expect(await other.get('/x')).toEqual({ fine: true });
     other.stop();
   });
 
   it('keeps the breaker closed for rejections and below ten requests', async () => {
-    server.answer = () => ({ status: 400, body: { code: 'NoRoute' } });
+    server.respond = () => ({ status: 400, body: { code: 'NoRoute' } });
     for (let at = 0; at < 15; at += 1) await expect(provider.get('/x')).rejects.toBeInstanceOf(ProviderRefusal);
-    server.answer = () => ({ status: 500, body: {} });
+    server.respond = () => ({ status: 500, body: {} });
     for (let at = 0; at < 5; at += 1) await expect(provider.get('/x')).rejects.toBeInstanceOf(ProviderError);
     expect(provider.isLeftAlone).toBe(false);
   });

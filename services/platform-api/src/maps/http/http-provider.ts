@@ -63,11 +63,11 @@ export class HttpProvider {
     const url = this.#urlOf(path);
     for (const [name, value] of Object.entries(parameters))
       if (value !== undefined) url.searchParams.set(name, String(value));
-    return this.#ask({ url, body: undefined });
+    return this.#request({ url, body: undefined });
   }
 
   async post(path: string, body: unknown): Promise<unknown> {
-    return this.#ask({ url: this.#urlOf(path), body });
+    return this.#request({ url: this.#urlOf(path), body });
   }
 
   stop(): void {
@@ -78,7 +78,7 @@ export class HttpProvider {
     return new URL(`${this.#options.url.replace(/\/+$/, '')}${path}`);
   }
 
-  async #ask(question: Question): Promise<unknown> {
+  async #request(question: Question): Promise<unknown> {
     const { cap, timeoutMs } = this.#options;
     // Outside the breaker, because a reached cap is not a failure of the provider.
     if (cap !== undefined && !this.isLeftAlone && !(await cap.turn(timeoutMs)))
@@ -106,14 +106,14 @@ export class HttpProvider {
     } catch (cause) {
       throw new ProviderError('could not reach the provider', { cause });
     }
-    const answer = parsed(text);
+    const parsedBody = parsed(text);
     // A rejected key and a rate limit are failures, like errors of the server.
     const isRefusal =
       response.status >= 400 && response.status < 500 && ![401, 403, 408, 429].includes(response.status);
-    if (isRefusal && answer !== undefined) throw new ProviderRefusal(response.status, answer);
+    if (isRefusal && parsedBody !== undefined) throw new ProviderRefusal(response.status, parsedBody);
     if (!response.ok) throw new ProviderError(`the provider responded with ${response.status}`);
-    if (answer === undefined) throw new ProviderError("the provider's response is not JSON");
-    return answer;
+    if (parsedBody === undefined) throw new ProviderError("the provider's response is not JSON");
+    return parsedBody;
   }
 }
 

@@ -30,7 +30,7 @@ export class Osrm implements Router, Matcher {
   }
 
   async route({ waypoints, profile, alternatives }: RouteQuery): Promise<DrawnRoute[]> {
-    const response = await this.#ask(`/route/v1/${profileNames[profile]}/${coordinates(waypoints)}`, {
+    const response = await this.#request(`/route/v1/${profileNames[profile]}/${coordinates(waypoints)}`, {
       overview: 'full',
       geometries: 'polyline',
       steps: 'true',
@@ -42,7 +42,7 @@ export class Osrm implements Router, Matcher {
 
   async match(trace: readonly TracePoint[], profile: Profile): Promise<MatchedTrace> {
     const times = trace.map(({ timestampMs }) => timestampMs);
-    const response = await this.#ask(
+    const response = await this.#request(
       `/match/v1/${profileNames[profile]}/${coordinates(trace.map(({ position }) => position))}`,
       {
         overview: 'false',
@@ -58,7 +58,7 @@ export class Osrm implements Router, Matcher {
   }
 
   /** Returns null if there is no road or no route. */
-  async #ask(path: string, parameters: Record<string, string | number | undefined>): Promise<Loose | null> {
+  async #request(path: string, parameters: Record<string, string | number | undefined>): Promise<Loose | null> {
     try {
       const response = await this.#http.get(path, parameters);
       if (!isObject(response) || response['code'] !== 'Ok') throw unreadable('code Ok');

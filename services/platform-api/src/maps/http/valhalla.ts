@@ -45,7 +45,7 @@ export class Valhalla implements Router, Matcher {
   }
 
   async route({ waypoints, profile, alternatives }: RouteQuery): Promise<DrawnRoute[]> {
-    const response = await this.#ask('/route', {
+    const response = await this.#request('/route', {
       locations: waypoints.map(([lat, lon]) => ({ lat, lon })),
       costing: costings[profile],
       units: 'kilometers',
@@ -58,7 +58,7 @@ export class Valhalla implements Router, Matcher {
   }
 
   async match(trace: readonly TracePoint[], profile: Profile): Promise<MatchedTrace> {
-    const response = await this.#ask('/trace_attributes', {
+    const response = await this.#request('/trace_attributes', {
       shape: trace.map(({ position: [lat, lon], timestampMs, accuracyM }) => ({
         lat,
         lon,
@@ -74,7 +74,7 @@ export class Valhalla implements Router, Matcher {
   }
 
   /** Returns null if there is no road or no route. */
-  async #ask(path: string, body: unknown): Promise<Loose | null> {
+  async #request(path: string, body: unknown): Promise<Loose | null> {
     try {
       const response = await this.#http.post(path, body);
       if (!isObject(response)) throw unreadable('object');

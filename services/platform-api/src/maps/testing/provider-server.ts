@@ -11,26 +11,26 @@ export interface Received {
 }
 
 /** The response: a status and a body (text as it is, other values as JSON), or no response at all. */
-export type Answer = { readonly status?: number; readonly body: unknown } | 'silence';
+export type FakeResponse = { readonly status?: number; readonly body: unknown } | 'silence';
 
 /** A fake provider on this machine, which responds as the test specifies and records its requests. */
 export class ProviderServer {
   readonly received: Received[] = [];
   readonly url: string;
   /** Creates the response; tests may replace it. */
-  answer: (request: Received) => Answer;
+  respond: (request: Received) => FakeResponse;
   readonly #server: Server;
 
-  private constructor(server: Server, response: (request: Received) => Answer) {
+  private constructor(server: Server, response: (request: Received) => FakeResponse) {
     this.#server = server;
-    this.answer = response;
+    this.respond = response;
     this.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   }
 
-  static async start(answer: (request: Received) => Answer = () => ({ body: {} })): Promise<ProviderServer> {
+  static async start(respond: (request: Received) => FakeResponse = () => ({ body: {} })): Promise<ProviderServer> {
     const server = createServer();
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const provider = new ProviderServer(server, answer);
+    const provider = new ProviderServer(server, respond);
     server.on('request', (request, response) => {
       const chunks: Buffer[] = [];
       request.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -43,7 +43,7 @@ export class ProviderServer {
           body: text === '' ? undefined : (JSON.parse(text) as unknown),
         };
         provider.received.push(received);
-        const given = provider.answer(received);
+        const given = provider.respond(received);
         if (given === 'silence') return;
         const body = typeof given.body === 'string' ? given.body : JSON.stringify(given.body);
         response.writeHead(given.status ?? 200, { 'content-type': 'application/json' }).end(body);

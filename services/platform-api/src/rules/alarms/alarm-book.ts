@@ -64,7 +64,7 @@ export class AlarmBook {
         this.#conditions.set(key, { firstMs: this.#atMs, lastMs: this.#atMs, clearMs: null });
         this.#turned = true;
         const { latitude, longitude, gpsValid } = this.#report.position;
-        this.#announce({ ...alarm, atMs: this.#atMs, latitude, longitude, gpsValid });
+        this.#raiseFound({ ...alarm, atMs: this.#atMs, latitude, longitude, gpsValid });
       }
     }
     for (const [key, condition] of this.#conditions) {
@@ -104,7 +104,7 @@ export class AlarmBook {
   #taken(event: AlarmEvent): string | undefined {
     const key = keyOf(event);
     const known = this.#open.get(key);
-    if (event.phase === 'event') return this.#announce(event);
+    if (event.phase === 'event') return this.#raiseFound(event);
     if (event.phase === 'end') return this.#end(key, event, known ?? this.#other?.open[key]);
     const { rearmMs, foldMs } = this.#context.settings;
     if (known !== undefined && !known.ended && this.#isWithin(known.seenMs, rearmMs)) {
@@ -115,7 +115,7 @@ export class AlarmBook {
     }
     // Ended before, or its end was lost: this is another alarm.
     this.#turned = true;
-    const dedupeKey = this.#announce(event);
+    const dedupeKey = this.#raiseFound(event);
     this.#keepOpen(key, { dedupeKey, sinceMs: this.#atMs, seenMs: this.#atMs, ended: false });
     return dedupeKey;
   }
@@ -163,7 +163,7 @@ export class AlarmBook {
     if (known === undefined) {
       if (event.endsOnly === true) return undefined;
       // Its start was lost.
-      const dedupeKey = this.#announce({ ...event, attributes: { ...event.attributes, ended_at: endedAt } });
+      const dedupeKey = this.#raiseFound({ ...event, attributes: { ...event.attributes, ended_at: endedAt } });
       this.#turned = true;
       this.#keepOpen(key, { dedupeKey, sinceMs: this.#atMs, seenMs: this.#atMs, ended: true });
       return dedupeKey;
@@ -182,7 +182,7 @@ export class AlarmBook {
   }
 
   /** Raises a notification, or counts the alarm in a recent one; returns the dedupe key. */
-  #announce(found: Found): string {
+  #raiseFound(found: Found): string {
     const folded = this.#fold(found);
     if (folded !== undefined) return folded;
     const { type, subject, atMs, latitude, longitude, gpsValid, severity, attributes } = found;

@@ -47,7 +47,7 @@ export interface AlarmState {
 }
 
 /** Retention of ended alarms, so that a repeated report is no new alarm. */
-export const forgetMs = 600_000;
+export const retentionMs = 600_000;
 /** Late reports further apart than this are separate: their alarms are not the same. */
 export const lateRunMs = 600_000;
 /** Time after which the end of an alarm is not expected any more. */
@@ -61,7 +61,7 @@ const distance = (left: number, right: number): number => Math.abs(left - right)
 /** Returns the slice without alarms that ended long ago; undefined if it is empty. */
 export function tidied(state: AlarmState, atMs: number, isLate: boolean, foldMs: number): AlarmState | undefined {
   const firsts = (state.firsts ?? [])
-    .filter((first) => first.late !== isLate || distance(first.seenMs, atMs) <= Math.max(foldMs, forgetMs))
+    .filter((first) => first.late !== isLate || distance(first.seenMs, atMs) <= Math.max(foldMs, retentionMs))
     .slice(-maxFirsts);
   const present = isLate ? state.present : tidiedSlice(state.present, atMs);
   const late = isLate ? tidiedSlice(state.late, atMs) : state.late;
@@ -76,10 +76,10 @@ export function tidied(state: AlarmState, atMs: number, isLate: boolean, foldMs:
 function tidiedSlice(slice: Slice | undefined, atMs: number): Slice | undefined {
   if (slice === undefined) return undefined;
   const conditions = Object.entries(slice.conditions).filter(
-    ([, { clearMs }]) => clearMs === null || distance(clearMs, atMs) <= forgetMs,
+    ([, { clearMs }]) => clearMs === null || distance(clearMs, atMs) <= retentionMs,
   );
   const open = Object.entries(slice.open)
-    .filter(([, { ended, seenMs }]) => distance(seenMs, atMs) <= (ended ? forgetMs : endWaitMs))
+    .filter(([, { ended, seenMs }]) => distance(seenMs, atMs) <= (ended ? retentionMs : endWaitMs))
     .slice(-maxOpen);
   if (conditions.length === 0 && open.length === 0) return undefined;
   return { atMs: slice.atMs, conditions: Object.fromEntries(conditions), open: Object.fromEntries(open) };

@@ -32,29 +32,29 @@ describe('crossings of geofences', () => {
       },
       expect.objectContaining({ subject: `${yard._id}:exit` }),
     ]);
-    expect(watched.told(event)).toEqual(['0 enter', '10 exit']);
+    expect(watched.summaries(event)).toEqual(['0 enter', '10 exit']);
   });
 
   it('need two consecutive fixes on the new side', () => {
     expect(
       outside(circleOf(500))
         .report(...fixes([0, 400], [5, 800], [10, 400], [15, 800]))
-        .told(),
+        .summaries(),
     ).toEqual([]);
     const watched = outside(circleOf(500)).report(...fixes([0, 0], [1, 0], [5, 800], [10, 0], [15, 800], [20, 0]));
-    expect(watched.told(event)).toEqual(['0 enter']);
+    expect(watched.summaries(event)).toEqual(['0 enter']);
   });
 
   it('or 20 seconds on the new side, ignoring fixes at the edge', () => {
     expect(
       outside(circleOf(500))
         .report(...fixes([0, 400], [19, 505]))
-        .told(),
+        .summaries(),
     ).toEqual([]);
     expect(
       outside(circleOf(500))
         .report(...fixes([0, 400], [19, 505], [20, 495]))
-        .told(event),
+        .summaries(event),
     ).toEqual(['0 enter']);
   });
 
@@ -63,16 +63,16 @@ describe('crossings of geofences', () => {
     expect(
       outside(yard)
         .report(...fixes([0, 492], [5, 492], [60, 492]))
-        .told(),
+        .summaries(),
     ).toEqual([]);
     expect(
       outside(yard)
         .report(...fixes([0, 488], [5, 488]))
-        .told(event),
+        .summaries(event),
     ).toEqual(['0 enter']);
     const inside = outside(yard).report(...fixes([0, 0], [5, 0]));
-    expect(inside.report(...fixes([10, 508], [15, 508], [70, 508])).told(event)).toEqual(['0 enter']);
-    expect(inside.report(...fixes([80, 512], [85, 512])).told(event)).toEqual(['0 enter', '80 exit']);
+    expect(inside.report(...fixes([10, 508], [15, 508], [70, 508])).summaries(event)).toEqual(['0 enter']);
+    expect(inside.report(...fixes([80, 512], [85, 512])).summaries(event)).toEqual(['0 enter', '80 exit']);
   });
 
   it('have a smaller margin inside a small area', () => {
@@ -80,7 +80,7 @@ describe('crossings of geofences', () => {
     expect(
       outside(lane)
         .report(...fixes([0, 1], [5, 1]))
-        .told(event),
+        .summaries(event),
     ).toEqual(['0 enter']);
     const yard = geofenceOf({
       shape: { type: 'polygon', positions: [away(10, -10), away(10, 10), away(-10, 10), away(-10, -10)] },
@@ -88,13 +88,13 @@ describe('crossings of geofences', () => {
     expect(
       outside(yard)
         .report(...fixes([0, 0], [5, 0]))
-        .told(event),
+        .summaries(event),
     ).toEqual(['0 enter']);
   });
 
   it('report enter and exit if the path between two fixes crosses the area', () => {
     const watched = outside(circleOf(500)).report(...fixes([0, 1_000], [30, -1_000], [60, -2_000]));
-    expect(watched.told(event)).toEqual(['30 enter', '30 exit']);
+    expect(watched.summaries(event)).toEqual(['30 enter', '30 exit']);
     expect(insideIds(watched.state)).toEqual([]);
   });
 
@@ -103,13 +103,13 @@ describe('crossings of geofences', () => {
     expect(
       outside(circleOf(500))
         .report(past, { at: 30, place: away(-1_000, 800) })
-        .told(),
+        .summaries(),
     ).toEqual([]);
     const touching = { at: 0, place: away(1_000, 495) };
     expect(
       outside(circleOf(500))
         .report(touching, { at: 30, place: away(-1_000, 495) })
-        .told(),
+        .summaries(),
     ).toEqual([]);
   });
 
@@ -118,12 +118,12 @@ describe('crossings of geofences', () => {
     expect(
       outside(circleOf(500))
         .report(...fixes([0, 400]), invalid)
-        .told(),
+        .summaries(),
     ).toEqual([]);
     expect(
       outside(circleOf(500))
         .report(...fixes([0, 400]), { ...invalid, place: away(900) }, ...fixes([9, 400]))
-        .told(event),
+        .summaries(event),
     ).toEqual(['0 enter']);
   });
 
@@ -131,11 +131,13 @@ describe('crossings of geofences', () => {
     expect(
       outside(circleOf(500))
         .report(...fixes([10, 400], [5, 300], [6, 300]))
-        .told(),
+        .summaries(),
     ).toEqual([]);
-    expect(outside(circleOf(500)).report({ at: -70, place: home }, { at: -65, place: home }).told()).toEqual([]);
+    expect(outside(circleOf(500)).report({ at: -70, place: home }, { at: -65, place: home }).summaries()).toEqual([]);
     expect(
-      outside(circleOf(500)).report({ at: 0, place: home, isLate: true }, { at: 5, place: home, isLate: true }).told(),
+      outside(circleOf(500))
+        .report({ at: 0, place: home, isLate: true }, { at: 5, place: home, isLate: true })
+        .summaries(),
     ).toEqual([]);
   });
 
@@ -143,21 +145,21 @@ describe('crossings of geofences', () => {
     expect(
       outside(circleOf(500))
         .report(...fixes([0, 400], [0, 400]))
-        .told(),
+        .summaries(),
     ).toEqual([]);
     expect(
       outside(circleOf(500))
         .report(...fixes([0, 400], [0, 390]))
-        .told(event),
+        .summaries(event),
     ).toEqual(['0 enter']);
   });
 
   it('set the side silently at the first fix', () => {
     const watched = new Watched(geofenceRule, contextOf({ geofences: [circleOf(500)] }));
     watched.report(...fixes([0, 0], [5, 0], [10, 0]));
-    expect(watched.told()).toEqual([]);
+    expect(watched.summaries()).toEqual([]);
     expect(watched.outcomes.map(({ turned }) => turned)).toEqual([true, false, false]);
-    expect(watched.report(...fixes([20, 900], [25, 900])).told(event)).toEqual(['20 exit']);
+    expect(watched.report(...fixes([20, 900], [25, 900])).summaries(event)).toEqual(['20 exit']);
   });
 
   it('set the side of a new geofence silently, and continue with the others', () => {
@@ -165,9 +167,9 @@ describe('crossings of geofences', () => {
     const watched = outside(yard).report(...fixes([0, 200]));
     watched.context = contextOf({ geofences: [yard, later] });
     watched.report(...fixes([5, 200], [10, 200]));
-    expect(watched.told(event)).toEqual(['0 enter']);
+    expect(watched.summaries(event)).toEqual(['0 enter']);
     expect(insideIds(watched.state)).toEqual([yard._id, later._id]);
-    expect(watched.report(...fixes([20, 400], [25, 400])).told()).toEqual([
+    expect(watched.report(...fixes([20, 400], [25, 400])).summaries()).toEqual([
       `0 ${yard._id}:enter`,
       `20 ${later._id}:exit`,
     ]);
@@ -178,12 +180,12 @@ describe('crossings of geofences', () => {
     const watched = outside(yard).report(...fixes([0, 0], [5, 0]));
     watched.context = contextOf({ geofences: [{ ...yard, name: 'New name', version: 2 }] });
     watched.report(...fixes([10, 900], [15, 900]));
-    expect(watched.told(event)).toEqual(['0 enter', '10 exit']);
+    expect(watched.summaries(event)).toEqual(['0 enter', '10 exit']);
     watched.context = contextOf({ geofences: [{ ...circleOf(1_500), _id: yard._id }] });
     watched.report(...fixes([20, 900], [25, 900]));
     watched.context = contextOf({ geofences: [{ ...yard, version: 4 }] });
     watched.report(...fixes([30, 900], [35, 900]));
-    expect(watched.told(event)).toEqual(['0 enter', '10 exit']);
+    expect(watched.summaries(event)).toEqual(['0 enter', '10 exit']);
   });
 
   it('drop the state of a deleted geofence', () => {
@@ -194,36 +196,36 @@ describe('crossings of geofences', () => {
     expect(insideIds(watched.report(...fixes([10, 0])).state)).toEqual([]);
     watched.context = contextOf();
     expect(watched.report(...fixes([15, 0])).state).toBeUndefined();
-    expect(watched.told(event)).toEqual(['0 enter']);
+    expect(watched.summaries(event)).toEqual(['0 enter']);
   });
 
   it('report only events in notify_on, but track all', () => {
     const yard = circleOf(500, { notifyOn: ['exit'] });
     const watched = outside(yard).report(...fixes([0, 0], [5, 0]));
     expect(insideIds(watched.state)).toEqual([yard._id]);
-    expect(watched.report(...fixes([10, 900], [15, 900])).told(event)).toEqual(['10 exit']);
+    expect(watched.report(...fixes([10, 900], [15, 900])).summaries(event)).toEqual(['10 exit']);
     expect(
       outside(circleOf(500, { notifyOn: [] }))
         .report(...fixes([0, 0], [5, 0], [10, 900], [15, 900]))
-        .told(),
+        .summaries(),
     ).toEqual([]);
   });
 
   it('report dwell once a stay, after dwell_seconds', () => {
     const yard = circleOf(500, { dwellSeconds: 60 });
     const watched = outside(yard).report(...fixes([0, 0], [30, 0], [59, 0]));
-    expect(watched.told(event)).toEqual(['0 enter']);
+    expect(watched.summaries(event)).toEqual(['0 enter']);
     watched.report(...fixes([61, 0], [120, 0], [200, 0]));
-    expect(watched.told(event)).toEqual(['0 enter', '61 dwell']);
+    expect(watched.summaries(event)).toEqual(['0 enter', '61 dwell']);
     watched.report(...fixes([300, 900], [310, 900], [400, 0], [410, 0], [470, 0]));
-    expect(watched.told(event)).toEqual(['0 enter', '61 dwell', '300 exit', '400 enter', '470 dwell']);
+    expect(watched.summaries(event)).toEqual(['0 enter', '61 dwell', '300 exit', '400 enter', '470 dwell']);
   });
 
   it('report no dwell at a fix outside', () => {
     const watched = outside(circleOf(500, { dwellSeconds: 60 })).report(
       ...fixes([0, 0], [30, 0], [61, 900], [65, 900]),
     );
-    expect(watched.told(event)).toEqual(['0 enter', '61 exit']);
+    expect(watched.summaries(event)).toEqual(['0 enter', '61 exit']);
   });
 
   it('are marked as backfilled for late points', () => {
@@ -244,7 +246,7 @@ describe('schedules of geofences', () => {
   const crossing = (changes: Partial<typeof schedule>, at = 0): string[] =>
     outside(circleOf(500, { schedule: { ...schedule, ...changes } }))
       .report(...fixes([at, 0], [at + 5, 0]))
-      .told(event);
+      .summaries(event);
 
   it.each([
     ['between its times', {}, 0, true],
@@ -276,7 +278,7 @@ describe('schedules of geofences', () => {
     const yard = circleOf(500, { schedule: { ...schedule, from: '10:01' } });
     const watched = outside(yard).report(...fixes([0, 0], [5, 0]));
     expect(insideIds(watched.state)).toEqual([yard._id]);
-    expect(watched.report(...fixes([120, 900], [125, 900])).told(event)).toEqual(['120 exit']);
+    expect(watched.report(...fixes([120, 900], [125, 900])).summaries(event)).toEqual(['120 exit']);
   });
 
   it('report dwell as soon as they apply', () => {
@@ -284,7 +286,7 @@ describe('schedules of geofences', () => {
     expect(
       outside(yard)
         .report(...fixes([0, 0], [5, 0], [200, 0], [310, 0], [320, 0]))
-        .told(event),
+        .summaries(event),
     ).toEqual(['310 dwell']);
   });
 });

@@ -17,7 +17,7 @@ describe('overspeed measured by the platform', () => {
     expect(
       watched()
         .report(...speeds([0, 81], [9, 81], [10, 80], [11, 81], [20, 90]))
-        .told(),
+        .summaries(),
     ).toEqual([]);
     expect(watched().report(...speeds([0, 81], [9, 85], [10, 99.5])).raised).toEqual([
       {
@@ -37,33 +37,33 @@ describe('overspeed measured by the platform', () => {
     expect(
       watched()
         .report(...speeds([0, 80], [30, 80]))
-        .told(),
+        .summaries(),
     ).toEqual([]);
     const free = watched({}).report(...speeds([0, 180], [30, 180]));
-    expect([free.told(), free.state]).toEqual([[], undefined]);
+    expect([free.summaries(), free.state]).toEqual([[], undefined]);
   });
 
   it('is one notification for one range above the limit, and another for the next', () => {
     const driven = watched().report(...speeds([0, 90], [10, 90], [60, 90], [600, 90], [700, 70], [710, 90], [720, 90]));
-    expect(driven.told()).toEqual(['10 ', '720 ']);
+    expect(driven.summaries()).toEqual(['10 ', '720 ']);
   });
 
   it('ignores long silences and reports without a fix', () => {
     expect(
       watched()
         .report(...speeds([0, 90], [700, 90]))
-        .told(),
+        .summaries(),
     ).toEqual([]);
     const tunnel: Sketch = { at: 5, speed: 0, gpsValid: false };
     expect(
       watched()
         .report(...speeds([0, 90]), tunnel, ...speeds([12, 90]))
-        .told(),
+        .summaries(),
     ).toEqual(['12 ']);
     expect(
       watched()
         .report({ ...tunnel, at: 0, speed: 90 }, { ...tunnel, at: 20, speed: 90 })
-        .told(),
+        .summaries(),
     ).toEqual([]);
   });
 
@@ -93,7 +93,7 @@ describe('overspeed measured by the platform', () => {
 
   it('uses the setting', () => {
     const driven = watched({ vehicle: { speedLimitKmh: 80 }, settings: { overspeedMs: 30_000 } });
-    expect(driven.report(...speeds([0, 90], [29, 90], [30, 90])).told()).toEqual(['30 ']);
+    expect(driven.report(...speeds([0, 90], [29, 90], [30, 90])).summaries()).toEqual(['30 ']);
   });
 });
 
@@ -113,12 +113,12 @@ describe('overspeed reported by the terminal (alarm bit 1)', () => {
     expect(
       terminal()
         .report(...speeds(up(0), clear(40), clear(90), up(99)))
-        .told(),
+        .summaries(),
     ).toEqual(['0 ']);
     expect(
       terminal()
         .report(...speeds(up(0), clear(40), clear(90), up(100), up(110)))
-        .told(),
+        .summaries(),
     ).toEqual(['0 ', '100 ']);
   });
 
@@ -127,7 +127,7 @@ describe('overspeed reported by the terminal (alarm bit 1)', () => {
       ...speeds([0, 70, bit], [5, 70], [10, 70, bit], [12, 70], [30, 70, bit], [31, 70], [33, 70, bit]),
     );
     const dedupeKey = dedupeKeyOf(imei, { type: 'overspeed', subject: '', atMs: startMs });
-    expect(driven.told()).toEqual(['0 ']);
+    expect(driven.summaries()).toEqual(['0 ']);
     expect(driven.outcomes.flatMap(({ amended }) => amended)).toEqual([
       { dedupeKey, attributes: { count: 2 } },
       { dedupeKey, attributes: { count: 3 } },
@@ -138,7 +138,7 @@ describe('overspeed reported by the terminal (alarm bit 1)', () => {
     expect(
       terminal()
         .report(...speeds([0, 70, bit], [4_000, 70, bit]))
-        .told(),
+        .summaries(),
     ).toEqual(['0 ']);
   });
 
@@ -154,12 +154,12 @@ describe('overspeed reported by the terminal (alarm bit 1)', () => {
     expect(driven.raised).toMatchObject([
       { atMs: startMs, backfilled: true, attributes: { limit_source: 'terminal' } },
     ]);
-    expect(driven.report(...speeds([1_010, 90], [1_020, 90])).told()).toEqual(['0 ', '1020 ']);
+    expect(driven.report(...speeds([1_010, 90], [1_020, 90])).summaries()).toEqual(['0 ', '1020 ']);
   });
 
   it('is not found in a late report of a time in which it was known to be active', () => {
     const driven = terminal().report(...speeds([0, 70, bit], [60, 70, bit]));
-    expect(driven.report({ at: 30, alarmWord: bit, isLate: true }).told()).toEqual(['0 ']);
+    expect(driven.report({ at: 30, alarmWord: bit, isLate: true }).summaries()).toEqual(['0 ']);
   });
 });
 
@@ -169,15 +169,15 @@ describe('overspeed of both', () => {
     ['the platform first', speeds([0, 90], [10, 90], [50, 90, bit], [60, 90, bit]), ['10 '], 'vehicle'],
     ['the bit clear in between', speeds([0, 90, bit], [5, 90], [70, 90], [80, 90, bit]), ['0 '], 'vehicle'],
     ['the platform measuring on while the bit is clear', speeds([0, 70, bit], [5, 90], [20, 90]), ['0 '], 'terminal'],
-  ] as const)('is one notification for one range: %s', (_name, reports, told, source) => {
+  ] as const)('is one notification for one range: %s', (_name, reports, expected, source) => {
     const driven = watched().report(...reports);
-    expect(driven.told()).toEqual(told);
+    expect(driven.summaries()).toEqual(expected);
     expect(driven.raised[0]?.attributes['limit_source']).toBe(source);
   });
 
   it('is another notification for another range', () => {
     const driven = watched().report(...speeds([0, 90, bit], [20, 60], [40, 90, bit], [50, 90, bit]));
-    expect(driven.told()).toEqual(['0 ', '50 ']);
+    expect(driven.summaries()).toEqual(['0 ', '50 ']);
   });
 
   it('drops ended ranges', () => {

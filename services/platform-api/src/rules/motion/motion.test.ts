@@ -15,8 +15,8 @@ type Judged = Parameters<typeof contextOf>[0];
 const types = ({ type }: Raised): string => type;
 
 /** Findings of a rule: second and type. */
-function told<S>(rule: Rule<S>, sketches: readonly Sketch[], judged: Judged = {}): string[] {
-  return new Watched(rule, contextOf(judged)).report(...sketches).told(types);
+function findings<S>(rule: Rule<S>, sketches: readonly Sketch[], judged: Judged = {}): string[] {
+  return new Watched(rule, contextOf(judged)).report(...sketches).summaries(types);
 }
 
 describe('rules about the use of a vehicle', () => {
@@ -47,7 +47,7 @@ describe('rules about the use of a vehicle', () => {
 
 describe('ignition', () => {
   const ignition = (...states: readonly (boolean | null)[]): string[] =>
-    told(
+    findings(
       ignitionRule,
       states.map((each, at) => ({ at, ignition: each })),
     );
@@ -71,12 +71,12 @@ describe('idling', () => {
 
   it('is 5 minutes of standing with the ignition on, once per stop', () => {
     const watched = new Watched(idlingRule, contextOf()).report(stand(0), stand(150), stand(299));
-    expect(watched.told(types)).toEqual([]);
+    expect(watched.summaries(types)).toEqual([]);
     watched.report(stand(300), stand(600), stand(2_000));
-    expect(watched.told(types)).toEqual(['300 idling']);
+    expect(watched.summaries(types)).toEqual(['300 idling']);
     expect(watched.raised[0]?.attributes).toEqual({ since: '2026-01-31T02:00:00.000Z', seconds: 300 });
     watched.report(stand(2_100, { speed: 30 }), stand(2_200), stand(2_500));
-    expect(watched.told(types)).toEqual(['300 idling', '2500 idling']);
+    expect(watched.summaries(types)).toEqual(['300 idling', '2500 idling']);
   });
 
   it.each([
@@ -84,22 +84,22 @@ describe('idling', () => {
     ['the ignition going off', stand(100, { ignition: false })],
     ['an unknown ignition', stand(100, { ignition: null })],
   ])('is ended by %s', (_name, between) => {
-    expect(told(idlingRule, [stand(0), between, stand(110), stand(400)])).toEqual([]);
+    expect(findings(idlingRule, [stand(0), between, stand(110), stand(400)])).toEqual([]);
   });
 
   it('includes creeping below the speed of movement', () => {
-    expect(told(idlingRule, [stand(0), stand(100, { speed: 4.9 }), stand(300)])).toEqual(['300 idling']);
+    expect(findings(idlingRule, [stand(0), stand(100, { speed: 4.9 }), stand(300)])).toEqual(['300 idling']);
   });
 
   it('excludes long silences and reports without a fix', () => {
-    expect(told(idlingRule, [stand(0), stand(700)])).toEqual([]);
+    expect(findings(idlingRule, [stand(0), stand(700)])).toEqual([]);
     const hidden = { gpsValid: false };
-    expect(told(idlingRule, [stand(0, hidden), stand(200, hidden), stand(400, hidden)])).toEqual([]);
-    expect(told(idlingRule, [stand(0), stand(200, { ...hidden, speed: 50 }), stand(300)])).toEqual(['300 idling']);
+    expect(findings(idlingRule, [stand(0, hidden), stand(200, hidden), stand(400, hidden)])).toEqual([]);
+    expect(findings(idlingRule, [stand(0), stand(200, { ...hidden, speed: 50 }), stand(300)])).toEqual(['300 idling']);
   });
 
   it('uses the setting', () => {
-    expect(told(idlingRule, [stand(0), stand(60)], { settings: { idlingMs: 60_000 } })).toEqual(['60 idling']);
+    expect(findings(idlingRule, [stand(0), stand(60)], { settings: { idlingMs: 60_000 } })).toEqual(['60 idling']);
   });
 });
 
@@ -113,25 +113,25 @@ describe('towing', () => {
 
   it('is movement with the ignition off', () => {
     const watched = new Watched(towingRule, contextOf()).report(off(0, 0), off(10, 4.9), off(20, 5), off(30, 40));
-    expect(watched.told(types)).toEqual(['20 towing']);
+    expect(watched.summaries(types)).toEqual(['20 towing']);
     expect(watched.raised[0]?.attributes).toEqual({ speed: 5 });
   });
 
   it('excludes a vehicle that rolls while its ignition is turned off, and one without a fix', () => {
-    expect(told(towingRule, [{ at: 0, ignition: true, speed: 30 }, off(5, 20), off(10, 0)])).toEqual([]);
-    expect(told(towingRule, [off(0, 0), off(5, 20, { gpsValid: false })])).toEqual([]);
-    expect(told(towingRule, [off(0, 0), { at: 5, speed: 20, ignition: null }])).toEqual([]);
+    expect(findings(towingRule, [{ at: 0, ignition: true, speed: 30 }, off(5, 20), off(10, 0)])).toEqual([]);
+    expect(findings(towingRule, [off(0, 0), off(5, 20, { gpsValid: false })])).toEqual([]);
+    expect(findings(towingRule, [off(0, 0), { at: 5, speed: 20, ignition: null }])).toEqual([]);
   });
 
   it('is reported once until the ignition was on or the vehicle stood', () => {
     expect(
-      told(towingRule, [off(0, 0), off(5, 20), off(10, 0), off(60, 0), off(65, 20), off(70, 0), off(100, 20)]),
+      findings(towingRule, [off(0, 0), off(5, 20), off(10, 0), off(60, 0), off(65, 20), off(70, 0), off(100, 20)]),
     ).toEqual(['5 towing']);
-    expect(told(towingRule, [off(0, 0), off(5, 20), off(10, 0), off(70, 0), off(80, 20)])).toEqual([
+    expect(findings(towingRule, [off(0, 0), off(5, 20), off(10, 0), off(70, 0), off(80, 20)])).toEqual([
       '5 towing',
       '80 towing',
     ]);
-    expect(told(towingRule, [off(0, 0), off(5, 20), { at: 10, ignition: true }, off(15, 0), off(20, 20)])).toEqual([
+    expect(findings(towingRule, [off(0, 0), off(5, 20), { at: 10, ignition: true }, off(15, 0), off(20, 20)])).toEqual([
       '5 towing',
       '20 towing',
     ]);
@@ -144,38 +144,38 @@ describe('fuel', () => {
   const truck: Judged = { vehicle: { tankCapacityL: 400 } };
 
   it('drops or is filled by a tenth of the tank within 5 minutes', () => {
-    expect(told(fuelRule, levels([0, 200], [60, 161], [120, 160.1]), truck)).toEqual([]);
-    expect(told(fuelRule, levels([0, 200], [60, 180], [300, 160]), truck)).toEqual(['300 fuel_drop']);
-    expect(told(fuelRule, levels([0, 200], [60, 220], [299, 240]), truck)).toEqual(['299 fuel_fill']);
+    expect(findings(fuelRule, levels([0, 200], [60, 161], [120, 160.1]), truck)).toEqual([]);
+    expect(findings(fuelRule, levels([0, 200], [60, 180], [300, 160]), truck)).toEqual(['300 fuel_drop']);
+    expect(findings(fuelRule, levels([0, 200], [60, 220], [299, 240]), truck)).toEqual(['299 fuel_fill']);
   });
 
   it('or by 8 l if the size of the tank is unknown', () => {
-    expect(told(fuelRule, levels([0, 50], [60, 42.1]))).toEqual([]);
+    expect(findings(fuelRule, levels([0, 50], [60, 42.1]))).toEqual([]);
     const watched = new Watched(fuelRule, contextOf()).report(...levels([0, 50], [60, 42]));
     expect(watched.raised).toMatchObject([{ type: 'fuel_drop', attributes: { from_l: 50, to_l: 42, change_l: -8 } }]);
   });
 
   it('excludes normal consumption', () => {
-    expect(told(fuelRule, levels([0, 50], [200, 46], [301, 42], [501, 38], [702, 34]))).toEqual([]);
-    expect(told(fuelRule, levels([0, 50], [301, 30]))).toEqual([]);
+    expect(findings(fuelRule, levels([0, 50], [200, 46], [301, 42], [501, 38], [702, 34]))).toEqual([]);
+    expect(findings(fuelRule, levels([0, 50], [301, 30]))).toEqual([]);
   });
 
   it('is measured from the constant level, standing or moving', () => {
-    expect(told(fuelRule, levels([0, 50], [600, 50], [1_000, 50], [1_200, 41]))).toEqual(['1200 fuel_drop']);
+    expect(findings(fuelRule, levels([0, 50], [600, 50], [1_000, 50], [1_200, 41]))).toEqual(['1200 fuel_drop']);
     expect(
-      told(
+      findings(
         fuelRule,
         levels([0, 50], [10, 40]).map((each) => ({ ...each, speed: 0, ignition: false })),
       ),
     ).toEqual(['10 fuel_drop']);
-    expect(told(fuelRule, levels([0, 50], [5, null], [10, 40]))).toEqual(['10 fuel_drop']);
+    expect(findings(fuelRule, levels([0, 50], [5, null], [10, 40]))).toEqual(['10 fuel_drop']);
   });
 
   it('of one change is one notification, whose litres grow', () => {
     const watched = new Watched(fuelRule, contextOf()).report(
       ...levels([0, 20], [60, 30], [90, 45], [120, 60], [150, 59.5], [500, 59]),
     );
-    expect(watched.told(types)).toEqual(['60 fuel_fill']);
+    expect(watched.summaries(types)).toEqual(['60 fuel_fill']);
     const dedupeKey = dedupeKeyOf(imei, { type: 'fuel_fill', subject: '', atMs: startMs + 60_000 });
     expect(watched.outcomes.flatMap(({ amended }) => amended)).toEqual([
       { dedupeKey, attributes: { from_l: 20, to_l: 45, change_l: 25 } },
@@ -185,13 +185,13 @@ describe('fuel', () => {
 
   it('in the other direction is another change', () => {
     const turned = levels([0, 20], [60, 30], [90, 40], [120, 35], [150, 31], [200, 20], [900, 20], [960, 10]);
-    expect(told(fuelRule, turned)).toEqual(['60 fuel_fill', '150 fuel_drop', '960 fuel_drop']);
+    expect(findings(fuelRule, turned)).toEqual(['60 fuel_fill', '150 fuel_drop', '960 fuel_drop']);
   });
 
   it('uses the settings', () => {
     const settings = { fuelChange: 0.5, fuelChangeL: 2, fuelWindowMs: 60_000 };
-    expect(told(fuelRule, levels([0, 200], [30, 1]), { ...truck, settings })).toEqual([]);
-    expect(told(fuelRule, levels([0, 50], [61, 47], [70, 45]), { settings })).toEqual(['70 fuel_drop']);
+    expect(findings(fuelRule, levels([0, 200], [30, 1]), { ...truck, settings })).toEqual([]);
+    expect(findings(fuelRule, levels([0, 50], [61, 47], [70, 45]), { settings })).toEqual(['70 fuel_drop']);
   });
 
   it('stores no more levels than it needs', () => {
@@ -207,15 +207,17 @@ describe('low battery', () => {
     percents.map((batteryPercent, at) => ({ at, batteryPercent }));
 
   it('is reported at 20 %, once until it is charged above', () => {
-    expect(told(lowBatteryRule, charges(30, 21, 20, 15, 20, null, 12, 21, 19))).toEqual([
+    expect(findings(lowBatteryRule, charges(30, 21, 20, 15, 20, null, 12, 21, 19))).toEqual([
       '2 low_battery',
       '8 low_battery',
     ]);
-    expect(told(lowBatteryRule, charges(10, 9))).toEqual(['0 low_battery']);
+    expect(findings(lowBatteryRule, charges(10, 9))).toEqual(['0 low_battery']);
   });
 
   it('uses the setting', () => {
-    expect(told(lowBatteryRule, charges(40, 35), { settings: { lowBatteryPercent: 35 } })).toEqual(['1 low_battery']);
+    expect(findings(lowBatteryRule, charges(40, 35), { settings: { lowBatteryPercent: 35 } })).toEqual([
+      '1 low_battery',
+    ]);
   });
 });
 
@@ -225,22 +227,22 @@ describe('night driving', () => {
   const drive = (seconds: number, rest: Partial<Sketch> = {}): Sketch => ({ at: seconds, speed: 5, ...rest });
 
   it('is movement between 23:00 and 05:00 in the time zone of the vehicle', () => {
-    expect(told(nightDrivingRule, [drive(at(22, 59)), drive(at(23))])).toEqual([`${at(23)} night_driving`]);
-    expect(told(nightDrivingRule, [drive(at(28, 59))])).toHaveLength(1);
-    expect(told(nightDrivingRule, [drive(at(29))])).toEqual([]);
-    expect(told(nightDrivingRule, [drive(at(23), { speed: 4.9 }), drive(at(24), { gpsValid: false })])).toEqual([]);
-    expect(told(nightDrivingRule, [drive(at(23))], { vehicle: { timezone: 'Europe/Berlin' } })).toEqual([]);
+    expect(findings(nightDrivingRule, [drive(at(22, 59)), drive(at(23))])).toEqual([`${at(23)} night_driving`]);
+    expect(findings(nightDrivingRule, [drive(at(28, 59))])).toHaveLength(1);
+    expect(findings(nightDrivingRule, [drive(at(29))])).toEqual([]);
+    expect(findings(nightDrivingRule, [drive(at(23), { speed: 4.9 }), drive(at(24), { gpsValid: false })])).toEqual([]);
+    expect(findings(nightDrivingRule, [drive(at(23))], { vehicle: { timezone: 'Europe/Berlin' } })).toEqual([]);
   });
 
   it('is reported once a night', () => {
     const nights = [at(23), at(24, 30), at(28), at(47), at(49)].map((each) => drive(each));
-    expect(told(nightDrivingRule, nights)).toEqual([`${at(23)} night_driving`, `${at(47)} night_driving`]);
+    expect(findings(nightDrivingRule, nights)).toEqual([`${at(23)} night_driving`, `${at(47)} night_driving`]);
   });
 
   it('uses the settings', () => {
     const settings = { nightFromHour: 9, nightToHour: 11, movingKmh: 50 };
     expect(
-      told(nightDrivingRule, [drive(0, { speed: 49 }), drive(5, { speed: 50 }), drive(at(11))], { settings }),
+      findings(nightDrivingRule, [drive(0, { speed: 49 }), drive(5, { speed: 50 }), drive(at(11))], { settings }),
     ).toEqual(['5 night_driving']);
   });
 });
@@ -255,12 +257,12 @@ describe('maintenance', () => {
     const watched = new Watched<unknown>(maintenanceDueRule, contextOf());
     due(watched, 9_000, null);
     due(watched, 9_999, 10_000);
-    expect(watched.told(types)).toEqual([]);
+    expect(watched.summaries(types)).toEqual([]);
     due(watched, 10_000, 10_000);
     due(watched, 10_001, 10_000);
     due(watched, 11_000, 20_000);
     due(watched, 20_000.04, 20_000);
-    expect(watched.told(types)).toEqual(['10000 maintenance_due', '20000.04 maintenance_due']);
+    expect(watched.summaries(types)).toEqual(['10000 maintenance_due', '20000.04 maintenance_due']);
     expect(watched.raised[1]?.attributes).toEqual({ odometer_km: 20_000, next_service_km: 20_000 });
   });
 });

@@ -23,7 +23,7 @@ const waypoint = ([lat, lng]: Position, name: string | null = null, radiusM = 50
 /** Straight to the north, 10 km, without waypoints. */
 const straight = (fields: Partial<StoredRoute> = {}): StoredRoute => routeOf([away(0), away(10_000)], fields);
 const deviations = (watched: Watched<RouteState>): string[] =>
-  watched.told(({ type, attributes }) => `${type} ${String(attributes['event'])}`);
+  watched.summaries(({ type, attributes }) => `${type} ${String(attributes['event'])}`);
 const onlyDeviation = { notifyOn: ['deviation', 'return'] } as const;
 
 describe('deviations from routes', () => {
@@ -32,7 +32,7 @@ describe('deviations from routes', () => {
     expect(
       driving(route)
         .report(...fixes([0, 500], [5, 1_000, 101], [10, 1_100, 150]))
-        .told(),
+        .summaries(),
     ).toEqual([]);
     const watched = driving(route).report(...fixes([0, 500], [5, 1_000, 101], [10, 1_100, 150], [15, 1_200, 300]));
     expect(watched.raised).toEqual([
@@ -87,14 +87,14 @@ describe('deviations from routes', () => {
     expect(
       driving(route)
         .report(...fixes([0, 500, 900], [5, 500, 900], [10, 500, 900]))
-        .told(),
+        .summaries(),
     ).toEqual([]);
   });
 
   it('are separate for each route', () => {
     const [north, east] = [straight(), routeOf([away(0), away(0, 10_000)])];
     const watched = driving(north, east).report(...fixes([0, 5_000], [5, 5_000], [10, 5_000]));
-    expect(watched.told()).toEqual([`10 ${east._id}`]);
+    expect(watched.summaries()).toEqual([`10 ${east._id}`]);
   });
 });
 
@@ -108,7 +108,7 @@ describe('events of routes', () => {
       ...fixes([0, 10], [10, 500], [20, 2_960], [30, 2_990], [40, 3_100], [50, 9_980], [60, 9_990]),
     );
     const id = route._id;
-    expect(watched.told()).toEqual([`0 ${id}:0`, `20 ${id}:1`, `50 ${id}:2`, `50 ${id}:completed`]);
+    expect(watched.summaries()).toEqual([`0 ${id}:0`, `20 ${id}:1`, `50 ${id}:2`, `50 ${id}:completed`]);
     expect(watched.raised[1]).toMatchObject({
       type: 'route',
       attributes: {
@@ -123,13 +123,13 @@ describe('events of routes', () => {
 
   it('find a waypoint between two fixes', () => {
     const watched = driving(toCustomer()).report(...fixes([0, 0], [60, 2_500], [90, 3_500]));
-    expect(watched.told(({ attributes }) => String(attributes['waypoint_name']))).toEqual(['0 Depot', '90 Shop']);
+    expect(watched.summaries(({ attributes }) => String(attributes['waypoint_name']))).toEqual(['0 Depot', '90 Shop']);
   });
 
   it('skip an omitted waypoint', () => {
     const route = toCustomer({ notifyOn: ['waypoint_arrival', 'completed'] });
     const watched = driving(route).report(...fixes([0, 0], [60, 1_000, 500], [200, 9_000, 500], [300, 9_990]));
-    expect(watched.told(({ attributes }) => JSON.stringify(attributes['waypoint_index']))).toEqual([
+    expect(watched.summaries(({ attributes }) => JSON.stringify(attributes['waypoint_index']))).toEqual([
       '0 0',
       '300 2',
       '300 undefined',
@@ -140,14 +140,14 @@ describe('events of routes', () => {
     expect(
       driving(toCustomer())
         .report(...fixes([0, 9_990], [10, 9_995], [20, 9_990]))
-        .told(),
+        .summaries(),
     ).toEqual([]);
   });
 
   it('complete a route without waypoints at its end', () => {
     const route = straight();
     const watched = driving(route).report(...fixes([0, 0], [60, 5_000], [120, 9_960], [180, 10_000]));
-    expect(watched.told()).toEqual([`120 ${route._id}:completed`]);
+    expect(watched.summaries()).toEqual([`120 ${route._id}:completed`]);
   });
 
   it('complete a round trip at its end, each time', () => {
@@ -158,7 +158,7 @@ describe('events of routes', () => {
       fixes([at, 10], [at + 100, 3_000], [at + 200, 3_000, 3_000], [at + 300, 0, 3_000], [at + 400, 10, 5]);
     const id = route._id;
     const watched = driving(route).report(...round(0));
-    expect(watched.told()).toEqual([
+    expect(watched.summaries()).toEqual([
       `0 ${id}:0`,
       `100 ${id}:1`,
       `200 ${id}:2`,
@@ -167,7 +167,7 @@ describe('events of routes', () => {
       `400 ${id}:completed`,
     ]);
     watched.report(...round(500).slice(1));
-    expect(watched.told().slice(6)).toEqual([
+    expect(watched.summaries().slice(6)).toEqual([
       `600 ${id}:1`,
       `700 ${id}:2`,
       `800 ${id}:3`,
@@ -179,7 +179,7 @@ describe('events of routes', () => {
   it('restart when the vehicle is back at the start', () => {
     const watched = driving(toCustomer({ notifyOn: ['completed'] }));
     const trip = (at: number): Sketch[] => fixes([at, 0], [at + 100, 3_000], [at + 200, 10_000]);
-    expect(watched.report(...trip(0), ...fixes([400, 5_000]), ...trip(500)).told()).toHaveLength(2);
+    expect(watched.report(...trip(0), ...fixes([400, 5_000]), ...trip(500)).summaries()).toHaveLength(2);
   });
 
   it('are limited to notify_on', () => {
@@ -187,7 +187,7 @@ describe('events of routes', () => {
     const watched = driving(route).report(
       ...fixes([0, 0], [5, 0, 300], [10, 0, 300], [15, 0, 300], [20, 100], [99, 3_000], [200, 10_000]),
     );
-    expect(watched.told()).toEqual([`20 ${route._id}:return`]);
+    expect(watched.summaries()).toEqual([`20 ${route._id}:return`]);
   });
 
   it('do not occur outside the schedule, and restart with the next one', () => {
@@ -195,7 +195,7 @@ describe('events of routes', () => {
     const schedule = { timezone: 'Asia/Shanghai', days: [6], from: '10:10', to: '11:00' };
     const watched = driving(toCustomer({ schedule }));
     watched.report(...fixes([0, 0], [5, 500, 300], [10, 500, 300], [15, 500, 300], [20, 500, 300]));
-    expect([watched.told(), watched.state?.routes]).toEqual([[], {}]);
+    expect([watched.summaries(), watched.state?.routes]).toEqual([[], {}]);
     watched.report(...fixes([600, 500, 300], [605, 500, 300], [610, 500, 300]));
     expect(deviations(watched)).toEqual(['610 route_deviation deviation']);
     watched.report(...fixes([3_700, 500, 300]));
@@ -204,7 +204,7 @@ describe('events of routes', () => {
 
   it('do not occur while the route is inactive', () => {
     const watched = driving(straight({ active: false })).report(...fixes([0, 0, 200], [5, 0, 200], [10, 0, 200]));
-    expect(watched.told()).toEqual([]);
+    expect(watched.summaries()).toEqual([]);
   });
 
   it('restart with another path', () => {
@@ -213,7 +213,7 @@ describe('events of routes', () => {
     const { points, bounds, distanceM } = routeOf([away(0), away(0, 10_000)]);
     watched.context = contextOf({ routes: [{ ...route, points, bounds, distanceM, waypoints: [] }] });
     expect(watched.report(...fixes([100, 0, 10])).state?.routes[route._id]).toMatchObject({ next: 1 });
-    expect(watched.told()).toHaveLength(2);
+    expect(watched.summaries()).toHaveLength(2);
   });
 });
 

@@ -74,10 +74,10 @@ function follow(walk: Walk, route: StoredRoute, was: OnRoute | undefined): OnRou
   const alongM = place ?? beforeM;
   const reached = arrivals(walk, path, route.deviationM, { beforeM, alongM, next });
   const beyond = place === null ? deviation(walk, route, path, known.beyond) : undefined;
-  if (beyond === undefined && known.beyond?.isDeviation === true) tell(walk, route, 'return');
-  for (const at of reached) if (route.waypoints.length > 0) tellArrival(walk, route, at);
+  if (beyond === undefined && known.beyond?.isDeviation === true) report(walk, route, 'return');
+  for (const at of reached) if (route.waypoints.length > 0) reportArrival(walk, route, at);
   const last = reached.at(-1);
-  if (last === path.stops.length - 1) tell(walk, route, 'completed');
+  if (last === path.stops.length - 1) report(walk, route, 'completed');
   return {
     code: path.code,
     alongM: last === path.stops.length - 1 ? path.totalM : alongM,
@@ -130,17 +130,17 @@ function deviation(walk: Walk, route: StoredRoute, path: RoutePath, was: Beyond 
   const beyond = { sinceMs: was?.sinceMs ?? ms, fixes: (was?.fixes ?? 0) + 1 };
   if (was?.isDeviation === true) return was;
   if (beyond.fixes < fixesNeeded && ms - beyond.sinceMs < timeNeededMs) return beyond;
-  tell(walk, route, 'deviation', { distance_m: Math.round(path.distanceM(walk.here)) });
+  report(walk, route, 'deviation', { distance_m: Math.round(path.distanceM(walk.here)) });
   return { ...beyond, isDeviation: true };
 }
 
-function tell(walk: Walk, route: StoredRoute, event: RouteEvent, more: Readonly<Record<string, unknown>> = {}): void {
+function report(walk: Walk, route: StoredRoute, event: RouteEvent, more: Readonly<Record<string, unknown>> = {}): void {
   const type = event === 'deviation' ? 'route_deviation' : 'route';
   const subject = event === 'deviation' ? String(route._id) : `${route._id}:${event}`;
   raise(walk, route, event, type, subject, more);
 }
 
-function tellArrival(walk: Walk, route: StoredRoute, at: number): void {
+function reportArrival(walk: Walk, route: StoredRoute, at: number): void {
   const more = { waypoint_index: at, waypoint_name: route.waypoints[at]?.name ?? null };
   raise(walk, route, 'waypoint_arrival', 'route', `${route._id}:${at}`, more);
 }
