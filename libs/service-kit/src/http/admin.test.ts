@@ -55,7 +55,7 @@ describe('createAdminRouter', () => {
     const get = async (path: string) => fetch(`http://127.0.0.1:${admin.port}${path}`);
     const ready = async () => {
       const received = await get('/readyz');
-      const { checks: checks } = (await received.json()) as { checks: Record<string, boolean> };
+      const { checks } = (await received.json()) as { checks: Record<string, boolean> };
       return [received.status, checks];
     };
     expect(await ready()).toEqual([503, { bus: true, database: false }]);

@@ -134,7 +134,7 @@ describe('each route', () => {
   const listMethods = (path: string): string[] =>
     routes
       .filter((route) => route.path === path)
-      .flatMap(({ method, allowHead: allowHead }) =>
+      .flatMap(({ method, allowHead }) =>
         method === 'get' && allowHead !== false ? ['GET', 'HEAD'] : [method.toUpperCase()],
       );
   const paths = [...new Set(routes.map(({ path }) => path))];

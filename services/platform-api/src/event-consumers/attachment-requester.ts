@@ -190,7 +190,7 @@ export class AttachmentRequester {
   }
 
   async #answerOf(request: AttachmentRequest): Promise<Answer> {
-    const { commandClient: commandClient, bus, limits, log, redis, times } = this.#parts;
+    const { commandClient, bus, limits, log, redis, times } = this.#parts;
     const { _id, imei, accountId, vehicleId, notificationId, count, tagHex } = request;
     const alarmNo = _id.slice(imei.length + 1);
     const correlationId = `attachments-${notificationId}`;

@@ -46,7 +46,7 @@ async function stored({ records }: ChannelParts, requested: Vehicle, channels: r
 }
 
 async function requestChannels(
-  { redis, commandClient: commandClient }: ChannelParts,
+  { redis, commandClient }: ChannelParts,
   imei: string,
   requestId: string,
 ): Promise<Channel[]> {
