@@ -1,5 +1,6 @@
 // Checks identifiers, comments, test titles and documents against scripts/vocabulary.mjs. If a part of the repository
-// has more words to replace than recorded there, prints them and exits with 1. `--list` prints all.
+// has more words to replace than recorded there, prints them and exits with 1. `--list` prints all. `--figures` prints
+// how often some words occur in 10,000 words of comments.
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -69,6 +70,27 @@ for (const file of files.filter((name) => /\.(?:ts|tsx|mjs|md)$/.test(name) && !
   (file.endsWith('.md') ? checkDocument : checkSource)(text, report);
 }
 
+const counted = {
+  'tell, told, ask, answer':
+    /^(?:un)?(?:tell|tells|told|telling|ask|asks|asked|asking|answer|answers|answered|answering)$/,
+  'anew, whoever': /^(?:anew|whoever)$/,
+  'behind, kept': /^(?:behind|kept)$/,
+};
+
+/** Prints how often the counted words occur in 10,000 words of comments. */
+function printFigures() {
+  const words = files
+    .filter((name) => /\.(?:ts|tsx|mjs)$/.test(name) && !ignored.test(name))
+    .flatMap((file) => [...readFileSync(join(root, file), 'utf8').matchAll(tokens)])
+    .flatMap(({ groups }) => groups.comment?.toLowerCase().match(/[a-z']+/g) ?? []);
+  console.log(`${words.length} words of comments`);
+  for (const [name, pattern] of Object.entries(counted)) {
+    const found = words.filter((word) => pattern.test(word)).length;
+    console.log(`${name}: ${((found / words.length) * 10_000).toFixed(1)} in 10,000`);
+  }
+}
+
+if (process.argv.includes('--figures')) printFigures();
 const isListed = process.argv.includes('--list');
 let failed = false;
 for (const [part, lines] of [...hits].toSorted(([a], [b]) => (a < b ? -1 : 1))) {
