@@ -49,7 +49,7 @@ export const sendText = (deps: Deps) =>
     method: 'post',
     path: '/send-text',
     operationId: 'sendText',
-    summary: 'Send a text message to a device',
+    summary: 'Send a text to a device',
     description: 'Success means that the device accepted the message, not that a driver has read it.',
     tags: ['Utilities'],
     query: deviceQuery,

@@ -11,7 +11,7 @@ export const videosDelete = (deps: Deps) =>
     method: 'delete',
     path: '/videos',
     operationId,
-    summary: 'Delete an upload and its video file',
+    summary: 'Delete an upload and its file',
     description: 'For an upload that is completed, failed or cancelled. Irreversible. Returns the deleted upload.',
     tags: ['Video upload'],
     query: Type.Object({ video_id: videoId }),

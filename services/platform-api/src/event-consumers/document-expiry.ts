@@ -1,11 +1,11 @@
 import type { Driver } from '../domains/drivers/schema.ts';
 import type { Vehicle } from '../domains/vehicles/schema.ts';
+import { dayMs } from '../platform/constants.ts';
 import type { EventParts, Happening } from './parts.ts';
 import { raiseHappenings } from './parts.ts';
 
 /** Days before the expiry of a licence at which a notification is created. */
 const noticeDays = [30, 7, 0] as const;
-const dayMs = 86_400_000;
 const atOnce = 500;
 
 interface AccountZone {

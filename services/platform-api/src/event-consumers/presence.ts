@@ -10,6 +10,7 @@ import { type DeviceChange, findDevices, findOnlineDevices, noteDevice } from '.
 import { findVehicleByImei } from '../domains/vehicles/queries.ts';
 import type { Vehicle } from '../domains/vehicles/schema.ts';
 import { presentOf } from '../domains/vehicles/states.ts';
+import { offlineAfterMs } from '../platform/constants.ts';
 import type { Returned } from '../telemetry/live.ts';
 import { publishLive } from './live.ts';
 import { type EventParts, type Happening, raisedFor } from './parts.ts';
@@ -24,7 +25,7 @@ export interface PresenceTimes {
 }
 
 /** Default times. */
-export const presenceTimes: PresenceTimes = { offlineAfterMs: 600_000, sweepEveryMs: 10_000, firstReportMs: 3_000 };
+export const presenceTimes: PresenceTimes = { offlineAfterMs, sweepEveryMs: 10_000, firstReportMs: 3_000 };
 
 /** Reasons of a check, weaker ones first. Reports publish states themselves, except the first one after a silence. */
 const causes = ['report', 'session', 'time'] as const;

@@ -1,3 +1,4 @@
+import { dayMs } from './constants.ts';
 /** Local time in a time zone. */
 export interface LocalTime {
   /** 1 Monday to 7 Sunday. */
@@ -8,7 +9,6 @@ export interface LocalTime {
 }
 
 const minuteMs = 60_000;
-const dayMs = 86_400_000;
 /** Offsets of time zones change at whole quarters of an hour. */
 const quarterMs = 900_000;
 const maxZones = 1_000;

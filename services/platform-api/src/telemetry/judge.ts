@@ -1,6 +1,7 @@
 import type { LastLocation } from '../domains/last-positions/schema.ts';
 import type { OdometerState, OdometerStep } from '../domains/positions/odometer.ts';
 import { isLateFor, recentReports, type VehicleState } from '../domains/vehicle-states/vehicle-state.ts';
+import { movingFromKmh } from '../platform/constants.ts';
 import { currentAlarms } from '../rules/index.ts';
 import type { Amended, Attached, Raised, Rule, RuleContext } from '../rules/rule.ts';
 import { type DecodedReport, instantOf } from './decode.ts';
@@ -30,8 +31,6 @@ export interface Judges {
   /** Whether a late report is already in the vehicle's history. */
   readonly isKnown: (position: LastLocation, hash: string) => boolean;
 }
-
-const movingFromKmh = 5;
 
 /** Position of a message: the stream by its creation time, and the sequence number. */
 export interface Place {

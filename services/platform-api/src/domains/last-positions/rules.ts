@@ -1,8 +1,7 @@
+import { movingFromKmh, offlineAfterMs } from '../../platform/constants.ts';
 import type { LastLocation, VehicleState } from './schema.ts';
 
-const movingFromKmh = 5;
 const idleAfterMs = 60_000;
-const offlineAfterMs = 600_000;
 
 /** Returns the state of a vehicle, derived from its newest position (docs/reference/vehicles.md). */
 export function stateOf(location: LastLocation | null | undefined, nowMs: number): VehicleState {

@@ -1,5 +1,6 @@
 import { UploadRepository } from '@fleet/storage';
 import { type JobSlice, unlimited } from '../../jobs/job-slice.ts';
+import { dayMs } from '../../platform/constants.ts';
 import { deleteInBatches } from '../../store/throttled-writes.ts';
 import type { Account } from '../accounts/schema.ts';
 import { accountConfig } from '../preferences/use-cases.ts';
@@ -7,7 +8,6 @@ import { removeMedia, removeUnprotected } from './removal.ts';
 import type { StorageParts } from './storage.ts';
 import { clipsAfter, receivedBefore, removalsToForget, removeRemovals } from './store.ts';
 
-const dayMs = 86_400_000;
 const atOnce = 200;
 /** Longer than the retention of the stream MEDIA, which may redeliver messages about a file. */
 const keepDoneMs = 8 * dayMs;

@@ -1,4 +1,5 @@
-const dayMs = 86_400_000;
+import { dayMs } from '../../platform/constants.ts';
+
 /** Largest plausible age. A clock that was never set is off by years. */
 const longestAgoMs = 366 * dayMs;
 /** Largest plausible lead. No two time zones are farther apart. */

@@ -1,3 +1,4 @@
+import { movingFromKmh } from '../../platform/constants.ts';
 import type { LastLocation } from '../last-positions/schema.ts';
 import { type Believed, follow, isFix } from './fixes.ts';
 
@@ -34,7 +35,6 @@ const deadAfterKm = 2;
  * stands.
  */
 const driftM = 30;
-const movingFromKmh = 5;
 
 /** Result of one report: the new state, and the distance travelled so far. */
 export interface OdometerStep {

@@ -1,4 +1,5 @@
 import type { JobSlice } from '../../jobs/job-slice.ts';
+import { dayMs } from '../../platform/constants.ts';
 import type { Deps } from '../../platform/deps.ts';
 import { isFix } from './fixes.ts';
 import type { Point, VehicleDays } from './schema.ts';
@@ -9,7 +10,6 @@ type Parts = Pick<Deps, 'database' | 'config'>;
 /** Returns for how many days an account retains all points. */
 export type WholeDays = (accountId: number) => Promise<number>;
 
-const dayMs = 86_400_000;
 const slotMs = 300_000;
 
 /** Largest number of vehicles in one slice. */

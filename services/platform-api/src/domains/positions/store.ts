@@ -1,12 +1,12 @@
 import { terminalKey } from '@fleet/jt808';
 import { type Collection, type Database, findByIds, findTooLargeIds, isDuplicateKey } from '@fleet/storage';
+import { dayMs } from '../../platform/constants.ts';
 import { writeThrottled } from '../../store/throttled-writes.ts';
 import { BucketBounds, type BucketFields, maxBucketPoints } from './bucket-bounds.ts';
 import { pack, unpack } from './packing.ts';
 import type { Bucket, NewPoint, Point, VehicleDays, Window } from './schema.ts';
 
 const bucketMs = 600_000;
-const dayMs = 86_400_000;
 
 const bucketsIn = (database: Database): Collection<Bucket> => database.collection<Bucket>('position_buckets');
 const daysIn = (database: Database): Collection<VehicleDays> => database.collection<VehicleDays>('position_days');

@@ -1,3 +1,4 @@
+import { movingFromKmh } from '../../platform/constants.ts';
 import type { Deps } from '../../platform/deps.ts';
 import { follow, isFix, placeOf } from './fixes.ts';
 import type { Point, Window } from './schema.ts';
@@ -19,7 +20,6 @@ const toleranceM = 5;
 /** The time span that counts as recent, and the shortest distance from which a pace is computed. */
 const lateMs = 15 * 60_000;
 const leastWayM = 300;
-const movingFromKmh = 5;
 
 /** Returns the valid fixes of a window without jumps, simplified. */
 export async function trackOf({ database }: Pick<Deps, 'database'>, vehicleId: number, window: Window): Promise<Track> {

@@ -1,4 +1,5 @@
 import { distanceM } from '../../geometry/positions.ts';
+import { movingFromKmh } from '../../platform/constants.ts';
 import { type Believed, follow, isFix, placeOf } from './fixes.ts';
 import type { Point } from './schema.ts';
 import { simplified } from './simplify.ts';
@@ -19,7 +20,6 @@ export interface Trip {
   readonly line: readonly Point[];
 }
 
-const movingFromKmh = 5;
 const standstillMs = 300_000;
 /** A gap between reports of this length ends a trip, wherever the vehicle is afterwards. */
 const longestGapMs = 3_600_000;

@@ -1,5 +1,6 @@
 import { validationError } from '@fleet/service-kit';
 import type { Caller } from '../../access/caller.ts';
+import { dayMs } from '../../platform/constants.ts';
 import type { Deps } from '../../platform/deps.ts';
 import { parseTimestamp } from '../../platform/timestamps.ts';
 import { findDriverNames } from '../drivers/queries.ts';
@@ -35,8 +36,6 @@ export type FindVehicleEvents = (
   vehicle: { readonly accountId: number; readonly _id: number },
   window: Window,
 ) => Promise<VehicleEvent[]>;
-
-const dayMs = 86_400_000;
 
 /** A part of a vehicle's history, and where the rest begins. */
 export interface History {

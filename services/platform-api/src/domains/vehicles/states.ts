@@ -1,5 +1,6 @@
 import type { Logger } from '@fleet/service-kit';
 import { type DeviceState, type Redis, readDevices } from '@fleet/storage';
+import { offlineAfterMs } from '../../platform/constants.ts';
 import { lastLocationsIfKnown } from '../last-positions/queries.ts';
 import { toLocationResponse } from '../last-positions/responses.ts';
 import { lastReceivedMs, stateOf } from '../last-positions/rules.ts';
@@ -15,8 +16,6 @@ export interface VehicleNow {
   readonly shownImei: string | null;
   readonly atMs: number;
 }
-
-const offlineAfterMs = 600_000;
 
 /** State of a vehicle without a terminal, or whose terminal never sent anything. */
 export const neverConnected: VehicleNow = {
