@@ -29,17 +29,17 @@ const specialKinds: readonly (readonly [number, UplinkKind])[] = [
 const otherHandlers = new Set([0x0001, 0x0004, 0x0100, 0x0102]);
 
 const uplinkDefinitions = allMessages.filter(({ id, from }) => from === 'terminal' && !otherHandlers.has(id));
-const responseIds = new Set(
-  allMessages.filter(({ from }) => from === 'platform').flatMap(({ responseIds: answeredBy = [] }) => answeredBy),
+const commandResponseIds = new Set(
+  allMessages.filter(({ from }) => from === 'platform').flatMap(({ responseIds = [] }) => responseIds),
 );
 
 /**
  * Derived from the codec: a message that the platform acknowledges is an event, one that ends a command is a response.
  */
 const kindByMessageId = new Map<number, UplinkKind>([
-  ...uplinkDefinitions.flatMap(({ id, responseIds: answeredBy }): [number, UplinkKind][] => {
-    if (answeredBy !== undefined) return [[id, 'event']];
-    return responseIds.has(id) ? [[id, 'answer']] : [];
+  ...uplinkDefinitions.flatMap(({ id, responseIds }): [number, UplinkKind][] => {
+    if (responseIds !== undefined) return [[id, 'event']];
+    return commandResponseIds.has(id) ? [[id, 'answer']] : [];
   }),
   ...specialKinds,
 ]);

@@ -24,7 +24,7 @@ afterAll(async () => {
 const config = { push: { enabled: true, notification_types: ['sos'] } } as unknown as GlobalConfig;
 const listener = {
   user: { _id: 2, accountId: 1, role: 'owner' },
-  wish: { notificationTypes: ['sos'], channels: ['push'], isDefault: false },
+  vehiclePreference: { notificationTypes: ['sos'], channels: ['push'], isDefault: false },
   preferences: { values: {}, said: {} },
 } as unknown as Listener;
 let notificationId = 0;
