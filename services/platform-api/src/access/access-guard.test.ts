@@ -9,14 +9,14 @@ import type { ApiKey } from '../domains/api-keys/schema.ts';
 import { createKey } from '../domains/api-keys/use-cases.ts';
 import type { Session } from '../domains/sessions/schema.ts';
 import type { User } from '../domains/users/schema.ts';
-import { PlatformWorld, type TestUser } from '../testing/platform-world.ts';
+import { PlatformHarness, type TestUser } from '../testing/platform-harness.ts';
 
 // Uses real servers, which respond late on a busy machine.
 jest.setTimeout(60_000);
 
-let harness: PlatformWorld;
+let harness: PlatformHarness;
 beforeAll(async () => {
-  harness = await PlatformWorld.open();
+  harness = await PlatformHarness.open();
 });
 afterAll(() => harness.close());
 
@@ -263,7 +263,7 @@ describe('rate limits', () => {
   it('grants each key its own burst, and counts failed authentication by address', async () => {
     // Each harness numbers its keys from 1, so the counters need a Redis of their own.
     const redis = await (await ServerProcess.redis()).start();
-    const limited = await PlatformWorld.open({
+    const limited = await PlatformHarness.open({
       REDIS_URL: `redis://127.0.0.1:${redis.port}`,
       RATE_LIMIT_PLATFORM_BURST: '5',
       RATE_LIMIT_PLATFORM_PER_MINUTE: '1',

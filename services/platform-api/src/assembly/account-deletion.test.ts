@@ -7,7 +7,7 @@ import { hashKey } from '../domains/api-keys/rules.ts';
 import { eraseUsers } from '../domains/users/erasure.ts';
 import { accountRetention, sharedCollections } from '../store/retention-policies.ts';
 import { type MediaPod, mediaPodId, openMediaPod } from '../testing/media-pod.ts';
-import { PlatformWorld, type Tenant, type TestUser, testPassword } from '../testing/platform-world.ts';
+import { PlatformHarness, type Tenant, type TestUser, testPassword } from '../testing/platform-harness.ts';
 import { makeTenantData, type TenantData } from '../testing/tenant-data.ts';
 import { processDeletedAccounts } from './account-deletion.ts';
 import { createUserErasers } from './user-hooks.ts';
@@ -15,13 +15,13 @@ import { createUserErasers } from './user-hooks.ts';
 // Uses real servers, which respond late on a busy machine.
 jest.setTimeout(120_000);
 
-let harness: PlatformWorld;
+let harness: PlatformHarness;
 let pod: MediaPod;
 let dealers: Tenant;
 let dealer: TestUser;
 let staff: TestUser;
 beforeAll(async () => {
-  harness = await PlatformWorld.open();
+  harness = await PlatformHarness.open();
   // An account counts as erased only once its files are removed.
   pod = await openMediaPod(harness.bus, mediaPodId);
   dealers = await harness.tenant('Dealer');

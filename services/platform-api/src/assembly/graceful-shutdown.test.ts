@@ -2,13 +2,13 @@ import { fleetChanged, openBus, subscribe } from '@fleet/bus';
 import { openDatabase } from '@fleet/storage';
 import { expect, it, jest } from '@jest/globals';
 import { waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
-import { PlatformWorld } from '../testing/platform-world.ts';
+import { PlatformHarness } from '../testing/platform-harness.ts';
 
 // Uses real servers, which respond late on a busy machine.
 jest.setTimeout(60_000);
 
 it('completes running requests and publishes their changes to other replicas', async () => {
-  const harness = await PlatformWorld.open();
+  const harness = await PlatformHarness.open();
   const { log, config } = harness.deps;
   // The harness has closed its own connection by then.
   const database = openDatabase(config.MONGODB_URL, { appName: 'stop-test' });

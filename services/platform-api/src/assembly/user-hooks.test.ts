@@ -3,12 +3,12 @@ import { wantedNotifications } from '../domains/notifications/preferences.ts';
 import { pushTokensOf } from '../domains/notifications/push-tokens.ts';
 import { removeEndedShares, sharedVehicles } from '../domains/vehicle-shares/use-cases.ts';
 import { webhooksOf } from '../domains/webhooks/store.ts';
-import { PlatformWorld } from '../testing/platform-world.ts';
+import { PlatformHarness } from '../testing/platform-harness.ts';
 
 jest.setTimeout(60_000);
-let harness: PlatformWorld;
+let harness: PlatformHarness;
 beforeAll(async () => {
-  harness = await PlatformWorld.open();
+  harness = await PlatformHarness.open();
 });
 afterAll(() => harness.close());
 

@@ -5,15 +5,15 @@ import { driverCollection } from '../domains/drivers/store.ts';
 import { writeLastLocation } from '../domains/last-positions/store.ts';
 import { vehiclesIn } from '../domains/vehicles/store.ts';
 import { lastLocationOf } from '../testing/last-location.ts';
-import { PlatformWorld } from '../testing/platform-world.ts';
+import { PlatformHarness } from '../testing/platform-harness.ts';
 import { makeTenantData } from '../testing/tenant-data.ts';
 
 // Uses real servers, which respond late on a busy machine.
 jest.setTimeout(120_000);
 
-let harness: PlatformWorld;
+let harness: PlatformHarness;
 beforeAll(async () => {
-  harness = await PlatformWorld.open();
+  harness = await PlatformHarness.open();
 });
 afterAll(() => harness?.close());
 

@@ -15,7 +15,7 @@ import {
 import { AppError, createMetrics, Lifecycle } from '@fleet/service-kit';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { ServerProcess, waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
-import { type Client, PlatformWorld } from '../testing/platform-world.ts';
+import { type Client, PlatformHarness } from '../testing/platform-harness.ts';
 import { generally, newImei, Terminals } from '../testing/terminals.ts';
 import type { AttachmentRequest } from './attachment-requests.ts';
 import type { AttachmentTimes } from './attachment-settings.ts';
@@ -39,7 +39,7 @@ const tagHex = '30303030303031260131100000010300';
 
 describe('attachments of alarms', () => {
   let redis: ServerProcess;
-  let world: PlatformWorld;
+  let harness: PlatformHarness;
   let api: Client;
   let terminals: Terminals;
   let lifecycle: Lifecycle;
@@ -53,9 +53,9 @@ describe('attachments of alarms', () => {
 
   beforeAll(async () => {
     redis = await (await ServerProcess.redis()).start();
-    world = await PlatformWorld.open({ REDIS_URL: `redis://127.0.0.1:${redis.port}`, PLATFORM_ROLES: 'api' });
-    api = world.as(world.ours.owner);
-    server = serveUseCase(world.bus, expectAttachments, { queue: 'test', onError: () => undefined }, async (body) => {
+    harness = await PlatformHarness.open({ REDIS_URL: `redis://127.0.0.1:${redis.port}`, PLATFORM_ROLES: 'api' });
+    api = harness.as(harness.ours.owner);
+    server = serveUseCase(harness.bus, expectAttachments, { queue: 'test', onError: () => undefined }, async (body) => {
       expectNext();
       expectations.push(body);
       return { host: '203.0.113.7', tcpPort: 7081 };
@@ -63,11 +63,11 @@ describe('attachments of alarms', () => {
   });
   afterAll(async () => {
     await server.stop();
-    await world.close();
+    await harness.close();
     await redis.remove();
   });
   beforeEach(() => {
-    terminals = new Terminals(world.deps);
+    terminals = new Terminals(harness.deps);
     expectNext = () => undefined;
     expectations.length = 0;
     begin(quick);
@@ -75,19 +75,19 @@ describe('attachments of alarms', () => {
   afterEach(async () => {
     await lifecycle.stop();
     await terminals.close();
-    await world.deps.database.collection('attachment_requests').deleteMany({});
+    await harness.deps.database.collection('attachment_requests').deleteMany({});
   });
 
   const begin = (times: Partial<AttachmentTimes>): void => {
-    lifecycle = new Lifecycle(world.deps.log);
+    lifecycle = new Lifecycle(harness.deps.log);
     metrics = createMetrics('attachments-test');
-    startAttachments(world.deps, lifecycle, { times, registry: metrics });
+    startAttachments(harness.deps, lifecycle, { times, registry: metrics });
   };
   const counted = async (result: string): Promise<number> => {
     const { values } = (await metrics.getSingleMetric('platform_attachments_total')?.get()) ?? { values: [] };
     return values.find(({ labels }) => labels['result'] === result)?.value ?? 0;
   };
-  const requests = () => world.deps.database.collection<AttachmentRequest>('attachment_requests').find({}).toArray();
+  const requests = () => harness.deps.database.collection<AttachmentRequest>('attachment_requests').find({}).toArray();
   const requested = (): RequestedAttachments[] =>
     terminals.seen.flatMap(({ command }) => (command.kind === 'requestAttachments' ? [command] : []));
 
@@ -95,26 +95,26 @@ describe('attachments of alarms', () => {
     const imei = of.imei ?? newImei();
     count += 1;
     const vehicleId = of.vehicleId ?? (await api.post('/api/vehicles', { vehicle_no: `FILES${count}`, imei })).data.id;
-    const { accountId, id: ownerUserId } = world.ours.owner;
+    const { accountId, id: ownerUserId } = harness.ours.owner;
     const vehicle = { id: vehicleId, accountId, ownerUserId, vehicleNo: 'FILES', driverId: null, imei };
     const atMs = Date.now();
     const subject = of.subject ?? '1';
     const place = { latitude: 22.5, longitude: 114, gpsValid: true, backfilled: false };
     const raised = { type: 'adas_headway', subject, atMs, ...place, attributes: { attachment_count: 3 } };
-    await world.deps.notifications.raise([{ vehicle, raised }]);
+    await harness.deps.notifications.raise([{ vehicle, raised }]);
     return { imei, vehicleId, dedupeKey: `${imei}:adas_headway:${subject}:${atMs}`, atMs };
   }
   type Alarm = Awaited<ReturnType<typeof newAlarm>>;
 
   async function want({ imei, vehicleId, dedupeKey, atMs }: Alarm, more: Partial<AttachmentsRequested> = {}) {
-    const accountId = world.ours.accountId;
+    const accountId = harness.ours.accountId;
     const wanted = { accountId, vehicleId, imei, dedupeKey, tagHex, count: 3, atMs, ...more };
     expect(attachmentsRequested.check(wanted)).toBe(true);
     const head = headers();
     // Simulates a stream that lost it.
     count += 1;
     head.set('Nats-Msg-Id', `${dedupeKey}:${wanted.tagHex}:${count}`);
-    await world.bus.js.publish(attachmentsRequestedSubject(imei), encodeJson(wanted), { headers: head });
+    await harness.bus.js.publish(attachmentsRequestedSubject(imei), encodeJson(wanted), { headers: head });
   }
   async function fileArrives(imei: string, alarmNo: string, no: number): Promise<void> {
     const fileId = `${String(no).padStart(8, '0')}${alarmNo.slice(0, 16)}`;
@@ -135,7 +135,7 @@ describe('attachments of alarms', () => {
       place: null,
       attachment,
     };
-    await world.bus.js.publish(mediaStoredSubject(imei), encodeJson(file));
+    await harness.bus.js.publish(mediaStoredSubject(imei), encodeJson(file));
   }
   const attributesOf = async ({ vehicleId }: Alarm): Promise<unknown> =>
     (await api.get(`/api/notifications?vehicle_id=${vehicleId}`)).items[0]?.['attributes'];
@@ -152,7 +152,7 @@ describe('attachments of alarms', () => {
     expect(expectations[0]).toMatchObject({
       alarmNo,
       imei: alarm.imei,
-      accountId: world.ours.accountId,
+      accountId: harness.ours.accountId,
       vehicleId: alarm.vehicleId,
       notificationId: notification?.id,
       count: 3,
@@ -203,7 +203,7 @@ describe('attachments of alarms', () => {
     expect(requested()).toEqual([]);
     await terminals.connect(alarm.imei);
     await waitFor(() => {
-      publish(world.bus, sessionChanged, { imei: alarm.imei, isOnline: true, atMs: Date.now() });
+      publish(harness.bus, sessionChanged, { imei: alarm.imei, isOnline: true, atMs: Date.now() });
       return requested().length > 0;
     });
     await waitFor(async () => (await requests())[0]?.asked === 1);
@@ -266,7 +266,7 @@ describe('attachments of alarms', () => {
     const alarm = await newAlarm();
     await terminals.connect(alarm.imei);
     await api.put(`/api/vehicles/${alarm.vehicleId}`, { imei: null });
-    await world.as(world.theirs.owner).post('/api/vehicles', { vehicle_no: 'THEIRS', imei: alarm.imei });
+    await harness.as(harness.theirs.owner).post('/api/vehicles', { vehicle_no: 'THEIRS', imei: alarm.imei });
     await want(alarm);
     await waitFor(async () => (await counted('moved')) === 1);
     expect(requested()).toEqual([]);
@@ -300,7 +300,9 @@ describe('attachments of alarms', () => {
     const [left] = await requests();
     await lifecycle.stop();
     await terminals.connect(alarm.imei);
-    await world.deps.database.collection('attachment_requests').updateMany({}, { $set: { nextAtMs: 0, isHeld: true } });
+    await harness.deps.database
+      .collection('attachment_requests')
+      .updateMany({}, { $set: { nextAtMs: 0, isHeld: true } });
     begin(quick);
     await waitFor(() => requested().length > 0);
     expect(requested()[0]?.alarmNo).toBe(left?._id.split(':')[1]);

@@ -6,7 +6,7 @@ import { waitFor } from '../../../../libs/service-kit/src/testing/server-process
 import { writeLastLocation } from '../domains/last-positions/store.ts';
 import { lastLocationOf } from '../testing/last-location.ts';
 import { LiveEventRecorder } from '../testing/live-event-recorder.ts';
-import { type Client, type Data, PlatformWorld } from '../testing/platform-world.ts';
+import { type Client, type Data, PlatformHarness } from '../testing/platform-harness.ts';
 import { publishTerminalMessage } from '../testing/terminal-messages.ts';
 import { newImei } from '../testing/terminals.ts';
 import { raiseDocumentExpiry } from './document-expiry.ts';
@@ -15,19 +15,19 @@ import { raiseDocumentExpiry } from './document-expiry.ts';
 jest.setTimeout(90_000);
 
 describe('events other than locations', () => {
-  let world: PlatformWorld;
+  let harness: PlatformHarness;
   let api: Client;
   let ear: LiveEventRecorder;
   let count = 0;
 
   beforeAll(async () => {
-    world = await PlatformWorld.open({ PLATFORM_ROLES: 'api,websocket,telemetry' });
-    api = world.as(world.ours.owner);
-    ear = new LiveEventRecorder(world);
+    harness = await PlatformHarness.open({ PLATFORM_ROLES: 'api,websocket,telemetry' });
+    api = harness.as(harness.ours.owner);
+    ear = new LiveEventRecorder(harness);
   });
   afterAll(async () => {
     ear.stop();
-    await world.close();
+    await harness.close();
   });
 
   const newVehicle = async (): Promise<{ id: number; imei: string }> => {
@@ -35,7 +35,7 @@ describe('events other than locations', () => {
     count += 1;
     const made = await api.post('/api/vehicles', { vehicle_no: `EVENT${count}`, imei });
     expect(made.status).toBe(201);
-    await writeLastLocation(world.deps.redis, lastLocationOf(imei, 22.5, 114.1));
+    await writeLastLocation(harness.deps.redis, lastLocationOf(imei, 22.5, 114.1));
     return { id: made.data.id, imei };
   };
   const notificationsOf = async (vehicleId: number, type: string): Promise<readonly Data[]> =>
@@ -60,8 +60,8 @@ describe('events other than locations', () => {
       const { id, imei } = await newVehicle();
       const driver = await api.post('/api/drivers', { name: 'Own', card_number: 'CARD-0' });
       const early = { receivedAtMs: Date.now() - 60_000 };
-      await publishTerminalMessage(world, imei, driverReport, card('FOREIGN'), early);
-      await publishTerminalMessage(world, imei, driverReport, card('CARD-0', { time: '2026-01-31T10:05:00' }));
+      await publishTerminalMessage(harness, imei, driverReport, card('FOREIGN'), early);
+      await publishTerminalMessage(harness, imei, driverReport, card('CARD-0', { time: '2026-01-31T10:05:00' }));
       expect((await raised(id, 'driver_change')).map(({ driver_id: driverId }) => driverId)).toEqual([driver.data.id]);
     });
 
@@ -71,10 +71,10 @@ describe('events other than locations', () => {
         await api.post('/api/drivers', { name: 'First', card_number: 'CARD-1' }),
         await api.post('/api/drivers', { name: 'Second', card_number: 'CARD-2' }),
       ];
-      await publishTerminalMessage(world, imei, driverReport, card('CARD-1'));
+      await publishTerminalMessage(harness, imei, driverReport, card('CARD-1'));
       await raised(id, 'driver_change');
-      await publishTerminalMessage(world, imei, driverReport, card('CARD-1', { time: '2026-01-31T10:05:00' }));
-      await publishTerminalMessage(world, imei, driverReport, card('CARD-2', { time: '2026-01-31T11:00:00' }));
+      await publishTerminalMessage(harness, imei, driverReport, card('CARD-1', { time: '2026-01-31T10:05:00' }));
+      await publishTerminalMessage(harness, imei, driverReport, card('CARD-2', { time: '2026-01-31T11:00:00' }));
       const found = await raised(id, 'driver_change', 2);
       expect(found.map(({ driver_id: driverId, timestamp }) => [driverId, timestamp])).toEqual([
         [second.data.id, Date.parse('2026-01-31T03:00:00Z')],
@@ -94,9 +94,9 @@ describe('events other than locations', () => {
     it('that are unknown create a notification without a driver and end the session', async () => {
       const { id, imei } = await newVehicle();
       const driver = await api.post('/api/drivers', { name: 'Known', card_number: 'CARD-3' });
-      await publishTerminalMessage(world, imei, driverReport, card('CARD-3'));
+      await publishTerminalMessage(harness, imei, driverReport, card('CARD-3'));
       await raised(id, 'driver_change');
-      await publishTerminalMessage(world, imei, driverReport, card('STRANGE', { time: '2026-01-31T12:00:00' }));
+      await publishTerminalMessage(harness, imei, driverReport, card('STRANGE', { time: '2026-01-31T12:00:00' }));
       const [newest] = await raised(id, 'driver_change', 2);
       expect(newest).toMatchObject({ driver_id: null, attributes: { card_number: 'STRANGE', driver_name: 'Li' } });
       await waitFor(async () => (await api.get(`/api/vehicles/${id}`)).data['driver_id'] === null);
@@ -106,11 +106,11 @@ describe('events other than locations', () => {
     it('that are removed end the session without a notification', async () => {
       const { id, imei } = await newVehicle();
       const driver = await api.post('/api/drivers', { name: 'Leaving', card_number: 'CARD-4' });
-      await publishTerminalMessage(world, imei, driverReport, card('CARD-4'));
+      await publishTerminalMessage(harness, imei, driverReport, card('CARD-4'));
       await raised(id, 'driver_change');
       const out = { status: 2, time: '2026-01-31T13:00:00' };
       await publishTerminalMessage(
-        world,
+        harness,
         imei,
         driverReport,
         out as Parameters<typeof publishTerminalMessage<typeof driverReport>>[3],
@@ -123,7 +123,7 @@ describe('events other than locations', () => {
 
   it('stores terminal details of 0x0100 and 0x0107', async () => {
     const { id, imei } = await newVehicle();
-    await publishTerminalMessage(world, imei, terminalRegistration, {
+    await publishTerminalMessage(harness, imei, terminalRegistration, {
       provinceId: 44,
       cityId: 300,
       manufacturerId: 'MAKER',
@@ -141,7 +141,7 @@ describe('events other than locations', () => {
       iccid: null,
       connected: false,
     });
-    await publishTerminalMessage(world, imei, queryAttributesResponse, {
+    await publishTerminalMessage(harness, imei, queryAttributesResponse, {
       terminalType: 1,
       manufacturerIdLength: 5,
       manufacturerId: 'MAKER',
@@ -181,13 +181,13 @@ describe('events other than locations', () => {
     it('of another account are not sent to the current owner of the terminal', async () => {
       const { id, imei } = await newVehicle();
       const reservation = { shownImei: imei, askedImei: imei, cameraUtcOffset: '+08:00', reservedUntilMs: 0 };
-      const accountIds = [world.theirs.accountId, world.ours.accountId];
+      const accountIds = [harness.theirs.accountId, harness.ours.accountId];
       const records = accountIds.map((accountId) =>
         createReservation(clip(imei), { ...reservation, mobileNetwork: false, accountId }),
       );
-      await world.deps.database.collection<(typeof records)[number]>('uploads').insertMany(records);
+      await harness.deps.database.collection<(typeof records)[number]>('uploads').insertMany(records);
       for (const { _id } of records)
-        await world.bus.js.publish(uploadSubject(_id, 'closed'), JSON.stringify(change(imei, _id, 'completed')));
+        await harness.bus.js.publish(uploadSubject(_id, 'closed'), JSON.stringify(change(imei, _id, 'completed')));
       // In order: when the second arrives, the first was left out.
       await waitFor(async () => ear.of('upload', id).length > 0);
       expect(ear.of('upload', id)).toMatchObject([{ video_id: records[1]?._id }]);
@@ -201,9 +201,9 @@ describe('events other than locations', () => {
       const { id, imei } = await newVehicle();
       const reservation = { shownImei: imei, askedImei: imei, cameraUtcOffset: '+08:00', reservedUntilMs: 0 };
       const record = createReservation(clip(imei), { ...reservation, mobileNetwork: false });
-      await world.deps.database.collection<typeof record>('uploads').insertOne(record);
+      await harness.deps.database.collection<typeof record>('uploads').insertOne(record);
       const body = change(imei, record._id, status);
-      await world.bus.js.publish(uploadSubject(record._id, 'closed'), JSON.stringify(body));
+      await harness.bus.js.publish(uploadSubject(record._id, 'closed'), JSON.stringify(body));
       const [notification] = await raised(id, type);
       expect(notification).toMatchObject({
         timestamp: body.atMs,
@@ -223,7 +223,7 @@ describe('events other than locations', () => {
       const uploadId = 'ab'.repeat(12);
       const body = change(imei, uploadId, 'uploading');
       await waitFor(async () => {
-        publish(world.bus, uploadChanged, body, uploadSubject(uploadId, 'progress'));
+        publish(harness.bus, uploadChanged, body, uploadSubject(uploadId, 'progress'));
         return ear.of('upload', id).length > 0;
       });
       expect(ear.of('upload', id)[0]).toMatchObject({ status: 'uploading', filename: 'clip.h264' });
@@ -236,7 +236,7 @@ describe('events other than locations', () => {
     expect(made.status).toBe(202);
     await waitFor(async () => ear.of('command', id).length > 0);
     expect(ear.of('command', id)[0]).toMatchObject({ command_id: made.data['command_id'], imei, status: 'queued' });
-    await world.deps.database
+    await harness.deps.database
       .collection<{ _id: number }>('commands')
       .updateOne({ _id: made.data.id }, { $set: { expiresAt: new Date(0) } });
     const [notification] = await raised(id, 'command_failed');
@@ -262,8 +262,8 @@ describe('events other than locations', () => {
       const { id } = await newVehicle();
       const body = { name: `Expiring ${date}`, vehicle_ids: [id], license_expiry_date: date };
       const driver = await api.post('/api/drivers', body);
-      await raiseDocumentExpiry(world.deps, nowMs);
-      await raiseDocumentExpiry(world.deps, nowMs + 3_600_000);
+      await raiseDocumentExpiry(harness.deps, nowMs);
+      await raiseDocumentExpiry(harness.deps, nowMs + 3_600_000);
       const found = await notificationsOf(id, 'document_expiry');
       expect(found).toHaveLength(1);
       expect(found[0]).toMatchObject({
@@ -275,18 +275,18 @@ describe('events other than locations', () => {
     it.each(['2026-03-09', '2026-04-10', '2027-01-01'])('that expire on %s create none', async (date) => {
       const { id } = await newVehicle();
       await api.post('/api/drivers', { name: 'Quiet', vehicle_ids: [id], license_expiry_date: date });
-      await raiseDocumentExpiry(world.deps, nowMs);
+      await raiseDocumentExpiry(harness.deps, nowMs);
       expect(await notificationsOf(id, 'document_expiry')).toEqual([]);
     });
 
     it('expire by the calendar of the account', async () => {
-      await world.deps.database
+      await harness.deps.database
         .collection<{ _id: number }>('accounts')
-        .updateOne({ _id: world.ours.accountId }, { $set: { timezone: 'Pacific/Auckland' } });
+        .updateOne({ _id: harness.ours.accountId }, { $set: { timezone: 'Pacific/Auckland' } });
       const { id } = await newVehicle();
       await api.post('/api/drivers', { name: 'South', vehicle_ids: [id], license_expiry_date: '2026-04-10' });
       // In Auckland it is already the 11th.
-      await raiseDocumentExpiry(world.deps, nowMs);
+      await raiseDocumentExpiry(harness.deps, nowMs);
       expect(await notificationsOf(id, 'document_expiry')).toHaveLength(1);
     });
   });

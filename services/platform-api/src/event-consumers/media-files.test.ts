@@ -10,29 +10,29 @@ import { LiveEventRecorder } from '../testing/live-event-recorder.ts';
 import { publishMediaStored, storedPicture } from '../testing/media-files.ts';
 import { type MediaPod, openMediaPod } from '../testing/media-pod.ts';
 import { recordTestNotification } from '../testing/notifications.ts';
-import { type Client, type Data, PlatformWorld } from '../testing/platform-world.ts';
+import { type Client, type Data, PlatformHarness } from '../testing/platform-harness.ts';
 import { publishTerminalMessage } from '../testing/terminal-messages.ts';
 import { newImei } from '../testing/terminals.ts';
 
 // Uses real servers, which respond late on a busy machine.
 jest.setTimeout(120_000);
 
-let world: PlatformWorld;
+let harness: PlatformHarness;
 let api: Client;
 let ear: LiveEventRecorder;
 let pod: MediaPod;
 let count = 0;
 
 beforeAll(async () => {
-  world = await PlatformWorld.open({ PLATFORM_ROLES: 'api,websocket,telemetry' });
-  api = world.as(world.ours.owner);
-  ear = new LiveEventRecorder(world);
-  pod = await openMediaPod(world.bus, 'pod-a');
+  harness = await PlatformHarness.open({ PLATFORM_ROLES: 'api,websocket,telemetry' });
+  api = harness.as(harness.ours.owner);
+  ear = new LiveEventRecorder(harness);
+  pod = await openMediaPod(harness.bus, 'pod-a');
 });
 afterAll(async () => {
   ear?.stop();
   await pod?.close();
-  await world?.close();
+  await harness?.close();
 });
 
 async function newVehicle(more: object = {}): Promise<{ id: number; imei: string }> {
@@ -44,7 +44,7 @@ async function newVehicle(more: object = {}): Promise<{ id: number; imei: string
   await vehicles().updateOne({ _id: made.data.id }, { $set: { createdAt: new Date(0) } });
   return { id: made.data.id, imei };
 }
-const vehicles = () => world.records.collection<Vehicle>('vehicles');
+const vehicles = () => harness.records.collection<Vehicle>('vehicles');
 const mediaOf = async (id: number): Promise<readonly Data[]> =>
   (await api.get(`/api/vehicles/${id}/list-dashcam-media`)).items;
 const notificationsOf = async (id: number, type: string): Promise<readonly Data[]> =>
@@ -55,7 +55,7 @@ const linked = (notification: Data | undefined): number[] =>
 /** Waits until earlier events have been processed. */
 async function settled(): Promise<void> {
   const { id, imei } = await newVehicle();
-  await publishMediaStored(world, storedPicture(imei, pod.id));
+  await publishMediaStored(harness, storedPicture(imei, pod.id));
   await waitFor(async () => (await mediaOf(id)).length === 1);
 }
 
@@ -65,7 +65,7 @@ describe('a stored picture', () => {
     const receivedAtMs = Date.parse('2026-11-22T10:00:00Z');
     const place = { latitude: 22.6, longitude: 114.2 };
     await publishMediaStored(
-      world,
+      harness,
       storedPicture(imei, pod.id, { takenAt: '2026-11-22T15:20:00', receivedAtMs, place, source: 'timer' }),
     );
     await waitFor(async () => linked((await notificationsOf(id, 'media_captured'))[0]).length > 0);
@@ -100,21 +100,21 @@ describe('a stored picture', () => {
   it('is one file and one notification for repeated events, and counts once', async () => {
     const { id, imei } = await newVehicle();
     const stored = storedPicture(imei, pod.id);
-    for (let time = 0; time < 3; time += 1) await publishMediaStored(world, stored, { again: true });
+    for (let time = 0; time < 3; time += 1) await publishMediaStored(harness, stored, { again: true });
     await settled();
     await waitFor(async () => linked((await notificationsOf(id, 'media_captured'))[0]).length > 0);
     expect(await mediaOf(id)).toHaveLength(1);
     expect(await notificationsOf(id, 'media_captured')).toHaveLength(1);
-    expect((await findUsage(world.deps.database, id))?.bytes).toBe(1000);
+    expect((await findUsage(harness.deps.database, id))?.bytes).toBe(1000);
   });
 
   it('shares its notification with the 0x0800 that announced it', async () => {
     const { id, imei } = await newVehicle();
     const head = { multimediaId: 77, type: 0, format: 0, eventCode: 0, channel: 2 };
-    await publishTerminalMessage(world, imei, multimediaEvent, head, { receivedAtMs: Date.now() - 5_000 });
+    await publishTerminalMessage(harness, imei, multimediaEvent, head, { receivedAtMs: Date.now() - 5_000 });
     await waitFor(async () => (await notificationsOf(id, 'media_captured')).length > 0);
     expect(await mediaOf(id)).toEqual([]);
-    await publishMediaStored(world, storedPicture(imei, pod.id));
+    await publishMediaStored(harness, storedPicture(imei, pod.id));
     await waitFor(async () => linked((await notificationsOf(id, 'media_captured'))[0]).length > 0);
     expect(await notificationsOf(id, 'media_captured')).toHaveLength(1);
     await waitFor(async () => ear.of('notification', id).some(({ version }) => version === 2));
@@ -124,45 +124,45 @@ describe('a stored picture', () => {
   it('shares its notification with a 0x0800 one hour earlier', async () => {
     const { id, imei } = await newVehicle();
     const head = { multimediaId: 77, type: 0, format: 0, eventCode: 0, channel: 2 };
-    await publishTerminalMessage(world, imei, multimediaEvent, head, { receivedAtMs: Date.now() - 3_600_000 });
+    await publishTerminalMessage(harness, imei, multimediaEvent, head, { receivedAtMs: Date.now() - 3_600_000 });
     await waitFor(async () => (await notificationsOf(id, 'media_captured')).length > 0);
-    await publishMediaStored(world, storedPicture(imei, pod.id));
+    await publishMediaStored(harness, storedPicture(imei, pod.id));
     await waitFor(async () => linked((await notificationsOf(id, 'media_captured')).at(-1)).length > 0);
     expect(await notificationsOf(id, 'media_captured')).toHaveLength(1);
   });
 
   it('of a terminal without a vehicle is deleted; an invalid event delays no other', async () => {
     const stored = storedPicture(newImei(), pod.id);
-    await publishMediaStored(world, stored);
+    await publishMediaStored(harness, stored);
     await waitFor(async () => pod.removed.includes(stored.fileId));
     const bad = { ...stored, sizeBytes: -1 };
-    await world.bus.js.publish(`media-file.${stored.imei}.stored`, JSON.stringify(bad));
-    await world.bus.js.publish(`media-file.${stored.imei}.stored`, 'nothing');
+    await harness.bus.js.publish(`media-file.${stored.imei}.stored`, JSON.stringify(bad));
+    await harness.bus.js.publish(`media-file.${stored.imei}.stored`, 'nothing');
     await settled();
-    expect(await findByKey(world.records, `file:${stored.imei}:${stored.fileId}`)).toBeNull();
+    expect(await findByKey(harness.records, `file:${stored.imei}:${stored.fileId}`)).toBeNull();
   });
 
   it('from before the terminal was assigned is deleted without a notification', async () => {
-    const theirs = world.as(world.theirs.owner);
+    const theirs = harness.as(harness.theirs.owner);
     const { id, imei } = await newVehicle();
     expect((await api.put(`/api/vehicles/${id}`, { imei: null })).status).toBe(200);
     const made = await theirs.post('/api/vehicles', { vehicle_no: `MOVED${count}`, imei });
     const createdAt = (await vehicles().findOne({ _id: made.data.id }))?.createdAt.getTime() ?? 0;
     const late = storedPicture(imei, pod.id, { receivedAtMs: createdAt - 1 });
     const head = { multimediaId: 78, type: 0, format: 0, eventCode: 0, channel: 2 };
-    await publishTerminalMessage(world, imei, multimediaEvent, head, { receivedAtMs: createdAt - 1 });
-    await publishMediaStored(world, late);
+    await publishTerminalMessage(harness, imei, multimediaEvent, head, { receivedAtMs: createdAt - 1 });
+    await publishMediaStored(harness, late);
     await waitFor(async () => pod.removed.includes(late.fileId));
     const files = async () => (await theirs.get(`/api/vehicles/${made.data.id}/list-dashcam-media`)).items;
     expect(await files()).toEqual([]);
-    await publishMediaStored(world, storedPicture(imei, pod.id, { receivedAtMs: createdAt }));
+    await publishMediaStored(harness, storedPicture(imei, pod.id, { receivedAtMs: createdAt }));
     await waitFor(async () => (await files()).length === 1);
     // The terminal returns: pictures from other vehicles stay excluded.
     expect((await theirs.put(`/api/vehicles/${made.data.id}`, { imei: null })).status).toBe(200);
     expect((await api.put(`/api/vehicles/${id}`, { imei })).status).toBe(200);
     const since = (await vehicles().findOne({ _id: id }))?.terminalSinceMs ?? 0;
     const early = storedPicture(imei, pod.id, { receivedAtMs: since - 1 });
-    await publishMediaStored(world, early);
+    await publishMediaStored(harness, early);
     await waitFor(async () => pod.removed.includes(early.fileId));
     expect(await mediaOf(id)).toEqual([]);
     const all = await theirs.get(`/api/notifications?vehicle_id=${made.data.id}&type=media_captured`);
@@ -172,30 +172,30 @@ describe('a stored picture', () => {
   it('stays deleted after a repeated event', async () => {
     const { id, imei } = await newVehicle();
     const stored = storedPicture(imei, pod.id);
-    await publishMediaStored(world, stored);
+    await publishMediaStored(harness, stored);
     await waitFor(async () => (await mediaOf(id)).length === 1);
     const [media] = await mediaOf(id);
     expect((await api.delete(`/api/dashcam-media/${media?.id}`)).status).toBe(200);
     await waitFor(async () => pod.removed.includes(stored.fileId));
     const removals = (): number => pod.removed.filter((each) => each === stored.fileId).length;
     const before = removals();
-    await publishMediaStored(world, stored, { again: true });
+    await publishMediaStored(harness, stored, { again: true });
     await waitFor(async () => removals() > before);
     expect(await mediaOf(id)).toEqual([]);
     expect((await notificationsOf(id, 'media_captured')).flatMap(linked)).toEqual([]);
   });
 
   it('that was sent to another pod again belongs to that, and the older copy is deleted', async () => {
-    const other = await openMediaPod(world.bus, 'pod-b');
+    const other = await openMediaPod(harness.bus, 'pod-b');
     const { id, imei } = await newVehicle();
     const stored = storedPicture(imei, pod.id, { receivedAtMs: Date.now() - 60_000 });
-    await publishMediaStored(world, stored);
+    await publishMediaStored(harness, stored);
     await waitFor(async () => (await mediaOf(id)).length === 1);
     const newer = { ...stored, server: other.id, receivedAtMs: Date.now() };
-    await publishMediaStored(world, newer, { again: true });
+    await publishMediaStored(harness, newer, { again: true });
     await waitFor(async () => pod.removed.includes(stored.fileId));
     // The same file in a second copy: the first one stays.
-    await publishMediaStored(world, { ...stored, server: pod.id }, { again: true });
+    await publishMediaStored(harness, { ...stored, server: pod.id }, { again: true });
     await waitFor(async () => pod.removed.filter((each) => each === stored.fileId).length === 2);
     expect(other.removed).toEqual([]);
     expect(await mediaOf(id)).toHaveLength(1);
@@ -208,27 +208,27 @@ describe('a stored picture', () => {
   });
 
   it('in a second copy is deleted when its unavailable pod is back', async () => {
-    const other = await openMediaPod(world.bus, 'pod-c');
+    const other = await openMediaPod(harness.bus, 'pod-c');
     const { id, imei } = await newVehicle();
     const stored = storedPicture(imei, other.id, { receivedAtMs: Date.now() - 60_000 });
     const key = `file:${imei}:${stored.fileId}`;
-    await publishMediaStored(world, stored);
+    await publishMediaStored(harness, stored);
     await waitFor(async () => (await mediaOf(id)).length === 1);
     other.isRemoving = false;
-    await publishMediaStored(world, { ...stored, server: pod.id, receivedAtMs: Date.now() }, { again: true });
-    await waitFor(async () => (await findRemoval(world.deps.database, `${key}@${other.id}`)) !== null);
+    await publishMediaStored(harness, { ...stored, server: pod.id, receivedAtMs: Date.now() }, { again: true });
+    await waitFor(async () => (await findRemoval(harness.deps.database, `${key}@${other.id}`)) !== null);
     // The file is deleted and arrives at the other pod again: both copies are deleted.
     pod.isRemoving = false;
     const [media] = await mediaOf(id);
     expect((await api.delete(`/api/dashcam-media/${media?.id}`)).status).toBe(200);
-    await publishMediaStored(world, stored, { again: true });
+    await publishMediaStored(harness, stored, { again: true });
     await settled();
-    expect(await findRemoval(world.deps.database, key)).toMatchObject({
+    expect(await findRemoval(harness.deps.database, key)).toMatchObject({
       recordId: media?.id,
       file: { server: pod.id },
     });
     [pod.isRemoving, other.isRemoving] = [true, true];
-    await settleRemovals(world.deps);
+    await settleRemovals(harness.deps);
     for (const each of [pod, other]) expect(each.removed).toContain(stored.fileId);
     await other.close();
   });
@@ -241,15 +241,18 @@ describe('files of an alarm', () => {
       mimeType: 'video/mp4',
       source: 'alarm',
       multimediaId: null,
-      attachment: { alarmNo: 'ab'.repeat(16), accountId: world.ours.accountId, name: '00_65_6501_1.mp4', ...ids },
+      attachment: { alarmNo: 'ab'.repeat(16), accountId: harness.ours.accountId, name: '00_65_6501_1.mp4', ...ids },
     });
 
   it('belong to its notification and create none', async () => {
     const { id, imei } = await newVehicle();
-    const alarm = await recordTestNotification(world.deps, world.ours.accountId, { vehicleId: id, type: 'dsm_phone' });
+    const alarm = await recordTestNotification(harness.deps, harness.ours.accountId, {
+      vehicleId: id,
+      type: 'dsm_phone',
+    });
     const files = [1, 2, 3].map(() => attached(imei, { vehicleId: id, notificationId: alarm._id }));
-    for (const stored of files) await publishMediaStored(world, stored);
-    for (const stored of files) await publishMediaStored(world, stored, { again: true });
+    for (const stored of files) await publishMediaStored(harness, stored);
+    for (const stored of files) await publishMediaStored(harness, stored, { again: true });
     await waitFor(async () => linked((await notificationsOf(id, 'dsm_phone'))[0]).length === 3);
     await settled();
     const media = await mediaOf(id);
@@ -264,13 +267,13 @@ describe('files of an alarm', () => {
 
   it('are deleted if the alarm does not exist or belongs to another account', async () => {
     const { id, imei } = await newVehicle();
-    const foreign = await recordTestNotification(world.deps, world.theirs.accountId, { vehicleId: id });
+    const foreign = await recordTestNotification(harness.deps, harness.theirs.accountId, { vehicleId: id });
     const files = [
       attached(imei, { vehicleId: id, notificationId: 999_999 }),
       attached(imei, { vehicleId: 999_999, notificationId: foreign._id }),
       attached(imei, { vehicleId: id, notificationId: foreign._id }),
     ];
-    for (const stored of files) await publishMediaStored(world, stored);
+    for (const stored of files) await publishMediaStored(harness, stored);
     await waitFor(async () => files.every(({ fileId }) => pod.removed.includes(fileId)));
     expect(await mediaOf(id)).toEqual([]);
   });
@@ -287,14 +290,14 @@ describe('uploaded clips', () => {
       server: { podId: pod.id, httpUrl: 'http://127.0.0.1:1' },
       ...more,
     };
-    await world.deps.database.collection<UploadRecord>('uploads').insertOne(record);
+    await harness.deps.database.collection<UploadRecord>('uploads').insertOne(record);
     return record;
   }
   async function publishCompleted({ _id, clip, changedAtMs: atMs }: UploadRecord): Promise<void> {
     const about = { uploadId: _id, imei: clip.imei, channel: 3, filesize: 5000, filename: 'a.mp4', atMs };
     const body = { ...about, status: 'completed' as const };
     expect(uploadChanged.check(body)).toBe(true);
-    await world.bus.js.publish(uploadSubject(_id, 'closed'), JSON.stringify(body));
+    await harness.bus.js.publish(uploadSubject(_id, 'closed'), JSON.stringify(body));
   }
 
   it('are files of their vehicle, linked to the notification of their upload', async () => {
@@ -319,14 +322,14 @@ describe('uploaded clips', () => {
 
   it('are deleted with their upload, and delete it', async () => {
     const { id, imei } = await newVehicle();
-    const uploads = new UploadRepository(world.deps.database);
+    const uploads = new UploadRepository(harness.deps.database);
     const [first, second] = [await completed(imei), await completed(imei)];
     await publishCompleted(first);
     await publishCompleted(second);
     await waitFor(async () => (await mediaOf(id)).length === 2);
     await uploads.remove(first._id, ['completed']);
     await waitFor(async () => {
-      publish(world.bus, uploadRevoked, { uploadId: first._id });
+      publish(harness.bus, uploadRevoked, { uploadId: first._id });
       return (await mediaOf(id)).length === 1;
     });
     const [left] = await mediaOf(id);

@@ -5,7 +5,7 @@ import { ServerProcess, waitFor } from '../../../../libs/service-kit/src/testing
 import { writeLastLocation } from '../domains/last-positions/store.ts';
 import { lastLocationOf } from '../testing/last-location.ts';
 import { LiveEventRecorder } from '../testing/live-event-recorder.ts';
-import { type Client, type Data, PlatformWorld } from '../testing/platform-world.ts';
+import { type Client, type Data, PlatformHarness } from '../testing/platform-harness.ts';
 import { newImei, Terminals } from '../testing/terminals.ts';
 import { Presence } from './presence.ts';
 import { PresenceStore } from './presence-store.ts';
@@ -19,7 +19,7 @@ const times = { offlineAfterMs: 10 * minuteMs, sweepEveryMs: 3_600_000, firstRep
 
 describe('the online status', () => {
   let redis: ServerProcess;
-  let world: PlatformWorld;
+  let harness: PlatformHarness;
   let api: Client;
   let ear: LiveEventRecorder;
   let presence: Presence;
@@ -29,20 +29,20 @@ describe('the online status', () => {
   beforeAll(async () => {
     // The schedule of checks is one list in a Redis.
     redis = await (await ServerProcess.redis()).start();
-    world = await PlatformWorld.open({
+    harness = await PlatformHarness.open({
       REDIS_URL: `redis://127.0.0.1:${redis.port}`,
       PLATFORM_ROLES: 'api,websocket',
     });
-    api = world.as(world.ours.owner);
-    ear = new LiveEventRecorder(world);
-    presence = new Presence(world.deps, times);
-    terminals = new Terminals(world.deps);
+    api = harness.as(harness.ours.owner);
+    ear = new LiveEventRecorder(harness);
+    presence = new Presence(harness.deps, times);
+    terminals = new Terminals(harness.deps);
   });
   afterAll(async () => {
     ear.stop();
     await presence.stop();
     await terminals.close();
-    await world.close();
+    await harness.close();
     await redis.remove();
   });
 
@@ -56,17 +56,17 @@ describe('the online status', () => {
   const reported = async (imei: string, minutesAgo: number): Promise<number> => {
     const atMs = Date.now() - minutesAgo * minuteMs;
     const location = { ...lastLocationOf(imei, 22.5, 114.1), timestamp: atMs, serverTimestamp: atMs };
-    await writeLastLocation(world.deps.redis, location);
+    await writeLastLocation(harness.deps.redis, location);
     return atMs;
   };
-  const store = () => new PresenceStore(world.deps.redis);
+  const store = () => new PresenceStore(harness.deps.redis);
   const isNoticed = async (imei: string): Promise<boolean> => (await store().noticed(imei)) !== null;
   const found = async (vehicleId: number, type: string): Promise<readonly Data[]> =>
     (await api.get(`/api/notifications?type=${type}&limit=100`)).items.filter(({ vehicle_id: id }) => id === vehicleId);
   const sweepAt = async (minutes: number): Promise<void> => {
     await presence.sweep(Date.now() + minutes * minuteMs);
     // Its event was received.
-    await world.bus.nc.flush();
+    await harness.bus.nc.flush();
   };
 
   it('is offline once after ten minutes of silence, and online at the next report', async () => {
@@ -126,7 +126,7 @@ describe('the online status', () => {
     const { id, imei } = await newVehicle();
     await terminals.connect(imei);
     await waitFor(async () => {
-      publish(world.bus, sessionChanged, { imei, isOnline: true, atMs: Date.now() });
+      publish(harness.bus, sessionChanged, { imei, isOnline: true, atMs: Date.now() });
       await sweepAt(120);
       return ear.of('status', id).length > 0;
     });
@@ -135,9 +135,9 @@ describe('the online status', () => {
       state: 'stopped',
       previous_state: 'never_connected',
     });
-    await releaseDevice(world.deps.redis, imei, `${imei}-session`);
+    await releaseDevice(harness.deps.redis, imei, `${imei}-session`);
     await waitFor(async () => {
-      publish(world.bus, sessionChanged, { imei, isOnline: false, atMs: Date.now() });
+      publish(harness.bus, sessionChanged, { imei, isOnline: false, atMs: Date.now() });
       return ear.of('status', id).some(({ connected }) => connected === false);
     });
     const device = (await api.get(`/api/vehicles/${id}`)).data['device'];
@@ -154,7 +154,7 @@ describe('the online status', () => {
     const { latitude, longitude, ...rest } = lastLocationOf(imei, 22.5, 114.1);
     const nowMs = Date.now();
     const moving = { ...rest, latitude, longitude, timestamp: nowMs, serverTimestamp: nowMs, speed: 50, acc: true };
-    await writeLastLocation(world.deps.redis, moving);
+    await writeLastLocation(harness.deps.redis, moving);
     presence.heard([imei], new Map());
     await waitFor(() => ear.of('status', id).length > 0);
     expect(ear.of('status', id)[0]).toMatchObject({ connected: true, state: 'moving' });
@@ -173,14 +173,14 @@ describe('the online status', () => {
       (await store().due(Date.now() + 120 * minuteMs, 1_000)).includes(imei);
     const sessionIsHeardOf = (imei: string): Promise<void> =>
       waitFor(async () => {
-        publish(world.bus, sessionChanged, { imei, isOnline: true, atMs: Date.now() });
+        publish(harness.bus, sessionChanged, { imei, isOnline: true, atMs: Date.now() });
         return isAwaited(imei);
       });
     /** Telemetry has applied its first report. */
     const reports = async (imei: string, speed: number): Promise<void> => {
       const nowMs = Date.now();
       const location = { ...lastLocationOf(imei, 22.5, 114.1), timestamp: nowMs, serverTimestamp: nowMs, speed };
-      await writeLastLocation(world.deps.redis, location);
+      await writeLastLocation(harness.deps.redis, location);
       presence.heard([imei], new Map([[imei, nowMs]]));
     };
     const statuses = (id: number) =>
@@ -215,7 +215,7 @@ describe('the online status', () => {
       await reports(imei, 50);
       await waitFor(() => isAwaited(imei));
       await terminals.connect(imei);
-      publish(world.bus, sessionChanged, { imei, isOnline: true, atMs: Date.now() });
+      publish(harness.bus, sessionChanged, { imei, isOnline: true, atMs: Date.now() });
       await waitFor(() => statuses(id).some(([_from, _state, connected]) => connected === true));
       await sweepAt(120);
       expect(statuses(id).filter(([from]) => from === 'offline')).toHaveLength(1);
@@ -223,11 +223,11 @@ describe('the online status', () => {
 
     it('publishes the event as soon as another replica releases it', async () => {
       const { id, imei } = await comesBack();
-      await world.deps.redis.set(`presence-lock:${imei}`, 'another', { expiration: { type: 'EX', value: 3_600 } });
+      await harness.deps.redis.set(`presence-lock:${imei}`, 'another', { expiration: { type: 'EX', value: 3_600 } });
       await reports(imei, 50);
       await waitFor(() => isAwaited(imei));
       expect(statuses(id)).toEqual([]);
-      await world.deps.redis.del(`presence-lock:${imei}`);
+      await harness.deps.redis.del(`presence-lock:${imei}`);
       await waitFor(() => statuses(id).length > 0);
       await sweepAt(120);
       expect(statuses(id)).toEqual([['offline', 'moving', true]]);
@@ -239,14 +239,14 @@ describe('the online status', () => {
       // Heartbeats kept it alive, so it is not offline.
       await store().notice(imei, { connected: false, isOffline: false, seenMs: lastMs });
       await store().lookAgain(imei, lastMs + 60 * minuteMs);
-      const { redis } = world.deps;
+      const { redis } = harness.deps;
       const [due, noticed] = ['presence:due', `presence:${imei}`];
       // Neither the status nor the schedule is available.
       for (const key of [due, noticed]) {
         await redis.rename(key, `kept-${key}`);
         await redis.lPush(key, 'of another kind');
       }
-      const warn = jest.spyOn(world.deps.log, 'warn');
+      const warn = jest.spyOn(harness.deps.log, 'warn');
       await reports(imei, 50);
       const warned = (): unknown[] => warn.mock.calls.map(([_fields, message]) => message);
       await waitFor(() => warned().includes('could not check the online status'));
@@ -280,7 +280,7 @@ describe('the online status', () => {
     const lastMs = await reported(imei, 30);
     await store().notice(imei, { connected: false, isOffline: false, seenMs: lastMs });
     await store().lookAgain(imei, 0);
-    const raise = jest.spyOn(world.deps.notifications, 'raise');
+    const raise = jest.spyOn(harness.deps.notifications, 'raise');
     raise.mockRejectedValueOnce(new Error('died'));
     await expect(presence.sweep()).rejects.toThrow('died');
     expect((await store().noticed(imei))?.pending?.raised.type).toBe('device_offline');
@@ -303,7 +303,7 @@ describe('the online status', () => {
     await presence.sweep();
     expect(await found(away.id, 'device_offline')).toHaveLength(1);
 
-    await world.deps.redis.flushDb();
+    await harness.deps.redis.flushDb();
     await presence.sweep();
     const due = await store().due(Date.now() + 11 * minuteMs, 1000);
     expect(due).toContain(silent.imei);

@@ -1,25 +1,25 @@
 import { fleetChanged, type LiveEvents, liveEvents, subscribe } from '@fleet/bus';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
-import { PlatformWorld } from '../testing/platform-world.ts';
+import { PlatformHarness } from '../testing/platform-harness.ts';
 
 // Uses real servers, which respond late on a busy machine.
 jest.setTimeout(60_000);
 
 describe('changes of the fleet', () => {
-  let world: PlatformWorld;
+  let harness: PlatformHarness;
   const received: LiveEvents[] = [];
   const changes: { accountId: number; kind: string }[] = [];
   const stops: (() => void)[] = [];
 
   beforeAll(async () => {
-    world = await PlatformWorld.open();
+    harness = await PlatformHarness.open();
     const onError = (error: unknown) => {
       throw error;
     };
     for (const listener of [
-      subscribe(world.bus, liveEvents, onError, (event) => received.push(event)),
-      subscribe(world.bus, fleetChanged, onError, (event) => changes.push(event)),
+      subscribe(harness.bus, liveEvents, onError, (event) => received.push(event)),
+      subscribe(harness.bus, fleetChanged, onError, (event) => changes.push(event)),
     ])
       stops.push(() => listener.stop());
   });
@@ -29,7 +29,7 @@ describe('changes of the fleet', () => {
   });
   afterAll(async () => {
     for (const stop of stops) stop();
-    await world.close();
+    await harness.close();
   });
 
   const vehicleEvents = () =>
@@ -38,8 +38,8 @@ describe('changes of the fleet', () => {
     );
 
   it('of vehicles are published to websockets and caches', async () => {
-    const { accountId, owner } = world.ours;
-    const api = world.as(owner);
+    const { accountId, owner } = harness.ours;
+    const api = harness.as(owner);
     const { id } = (await api.post('/api/vehicles', { vehicle_no: 'LIVE1' })).data;
     await api.put(`/api/vehicles/${id}`, { color: 'red' });
     await api.delete(`/api/vehicles/${id}`);
@@ -51,7 +51,7 @@ describe('changes of the fleet', () => {
   });
 
   it('of many vehicles name each of them', async () => {
-    const api = world.as(world.ours.owner);
+    const api = harness.as(harness.ours.owner);
     const ids: number[] = [];
     for (const vehicle_no of ['MANY1', 'MANY2']) ids.push((await api.post('/api/vehicles', { vehicle_no })).data.id);
     await waitFor(() => vehicleEvents().length === ids.length);
@@ -65,15 +65,15 @@ describe('changes of the fleet', () => {
   });
 
   it('of shares are published to both accounts', async () => {
-    const api = world.as(world.ours.owner);
+    const api = harness.as(harness.ours.owner);
     const { id } = (await api.post('/api/vehicles', { vehicle_no: 'SHARED1' })).data;
     await waitFor(() => vehicleEvents().length === 1);
     received.length = 0;
-    const given = { secondary_user: world.theirs.owner.id, vehicles: [id] };
+    const given = { secondary_user: harness.theirs.owner.id, vehicles: [id] };
     expect((await api.post('/api/vehicle/share-vehicles', given)).status).toBeLessThan(300);
-    await waitFor(async () => vehicleEvents().some(({ accountId }) => accountId === world.theirs.accountId));
+    await waitFor(async () => vehicleEvents().some(({ accountId }) => accountId === harness.theirs.accountId));
     expect(vehicleEvents()).toEqual(
-      [world.ours, world.theirs].map(({ accountId }) => ({ accountId, vehicle_id: id, action: 'shared' })),
+      [harness.ours, harness.theirs].map(({ accountId }) => ({ accountId, vehicle_id: id, action: 'shared' })),
     );
   });
 
@@ -92,24 +92,24 @@ describe('changes of the fleet', () => {
       },
     ],
   ])('of %s invalidate caches', async (kind, path, body) => {
-    const made = await world.as(world.ours.owner).post(path, body);
+    const made = await harness.as(harness.ours.owner).post(path, body);
     expect(made.status).toBe(201);
     await waitFor(async () => changes.some((change) => change.kind === kind));
-    expect(changes).toContainEqual({ accountId: world.ours.accountId, kind });
+    expect(changes).toContainEqual({ accountId: harness.ours.accountId, kind });
   });
 
   it('of more vehicles than fit into one message are published in several', async () => {
-    const { accountId } = world.ours;
+    const { accountId } = harness.ours;
     const ids = Array.from({ length: 20_000 }, (_unused, at) => ({ _id: 5_000_000 + at }));
-    world.records.notifyChanged({ collection: 'vehicles', accountId, action: 'updated', records: ids });
+    harness.records.notifyChanged({ collection: 'vehicles', accountId, action: 'updated', records: ids });
     await waitFor(() => vehicleEvents().length >= ids.length);
     expect(new Set(received.flatMap(({ events }) => events.map(({ vehicleId }) => vehicleId))).size).toBe(ids.length);
   });
 
   it('of preferences invalidate caches', async () => {
-    const api = world.as(world.ours.owner);
+    const api = harness.as(harness.ours.owner);
     expect((await api.put('/api/user-preferences/me', { language: 'es' })).status).toBe(200);
     await waitFor(async () => changes.some(({ kind }) => kind === 'preferences'));
-    expect(changes).toContainEqual({ accountId: world.ours.accountId, kind: 'preferences' });
+    expect(changes).toContainEqual({ accountId: harness.ours.accountId, kind: 'preferences' });
   });
 });

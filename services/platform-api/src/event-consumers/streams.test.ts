@@ -2,28 +2,28 @@ import { publish, type StreamChanged, streamChanged, streamStatusEvent } from '@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { LiveEventRecorder } from '../testing/live-event-recorder.ts';
-import { type Client, PlatformWorld } from '../testing/platform-world.ts';
+import { type Client, PlatformHarness } from '../testing/platform-harness.ts';
 import { newImei } from '../testing/terminals.ts';
 
 // Uses real servers, which respond late on a busy machine.
 jest.setTimeout(60_000);
 
 describe('live streams', () => {
-  let world: PlatformWorld;
+  let harness: PlatformHarness;
   let api: Client;
   let ear: LiveEventRecorder;
 
   beforeAll(async () => {
-    world = await PlatformWorld.open({
+    harness = await PlatformHarness.open({
       PLATFORM_ROLES: 'api,websocket,telemetry',
       VIDEO_BASE_URL: 'https://video.fleet.example',
     });
-    api = world.as(world.ours.owner);
-    ear = new LiveEventRecorder(world);
+    api = harness.as(harness.ours.owner);
+    ear = new LiveEventRecorder(harness);
   });
   afterAll(async () => {
     ear.stop();
-    await world.close();
+    await harness.close();
   });
 
   it('are published for the vehicle of their terminal only', async () => {
@@ -39,10 +39,10 @@ describe('live streams', () => {
       viewers: 3,
       startedAtMs,
     };
-    publish(world.bus, streamChanged, streamStatusEvent({ imei: stranger, channel: 2 }, 'starting'));
-    publish(world.bus, streamChanged, streamStatusEvent({ imei, channel: 2 }, 'starting', 1));
+    publish(harness.bus, streamChanged, streamStatusEvent({ imei: stranger, channel: 2 }, 'starting'));
+    publish(harness.bus, streamChanged, streamStatusEvent({ imei, channel: 2 }, 'starting', 1));
     await waitFor(() => ear.of('stream', id).length > 0);
-    publish(world.bus, streamChanged, { ...running, startId: 'the start' });
+    publish(harness.bus, streamChanged, { ...running, startId: 'the start' });
     await waitFor(() => ear.of('stream', id).length > 1);
     const shared = {
       vehicle_id: id,
@@ -71,7 +71,7 @@ describe('live streams', () => {
     const atMs = Date.parse('2026-01-31T02:00:00Z');
     const expected = Array.from({ length: 60 }, (_each, viewers) => viewers);
     for (const viewers of expected)
-      publish(world.bus, streamChanged, {
+      publish(harness.bus, streamChanged, {
         ...streamStatusEvent({ imei, channel: 1 }, 'starting'),
         viewers,
         atMs: atMs + viewers,

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { standInForDispatcher } from '../testing/dispatcher-stub.ts';
 import { type Operation, operationsOf, readDocument, resolved } from '../testing/document.ts';
 import { type MediaPod, mediaPodId, openMediaPod } from '../testing/media-pod.ts';
-import { type ApiResponse, PlatformWorld, type TestUser } from '../testing/platform-world.ts';
+import { type ApiResponse, PlatformHarness, type TestUser } from '../testing/platform-harness.ts';
 import { sampleOf } from '../testing/samples.ts';
 import { makeTenantData, type TenantData } from '../testing/tenant-data.ts';
 
@@ -30,12 +30,12 @@ const operations = operationsOf(document)
   .filter(isVersioned)
   .toSorted((a, b) => order(a) - order(b));
 
-let harness: PlatformWorld;
+let harness: PlatformHarness;
 let data: TenantData;
 let operator: TestUser;
 let pod: MediaPod;
 beforeAll(async () => {
-  harness = await PlatformWorld.open();
+  harness = await PlatformHarness.open();
   standInForDispatcher(harness.bus);
   pod = await openMediaPod(harness.bus, mediaPodId);
   data = await makeTenantData(harness, harness.ours, 'MARK');

@@ -2,15 +2,15 @@ import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { type BadValue, badQueryValues, badValues } from '../testing/bad-values.ts';
 import { type Operation, operationsOf, readDocument, resolved } from '../testing/document.ts';
 import { fieldsNamedTwice, wordsOfValidator } from '../testing/plain-words.ts';
-import { type ApiResponse, type Client, PlatformWorld } from '../testing/platform-world.ts';
+import { type ApiResponse, type Client, PlatformHarness } from '../testing/platform-harness.ts';
 
 // Covers every operation with every fault, which takes long on a busy machine.
 jest.setTimeout(120_000);
 
-let harness: PlatformWorld;
+let harness: PlatformHarness;
 let client: Client;
 beforeAll(async () => {
-  harness = await PlatformWorld.open();
+  harness = await PlatformHarness.open();
   const scopes = ['read', 'write', 'command', 'video', 'ingest', 'webhook'];
   const { data } = await harness.as(harness.ours.owner).post('/api/api-keys', { name: 'all', scopes });
   client = harness.as({ ...(await harness.user('superadmin')), apiKey: String(data['key']) });

@@ -1,16 +1,16 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { type Permission, permissions, type Role, roles } from '../access/roles.ts';
 import { declaredRoutes } from '../assembly/api-document.ts';
-import { PlatformWorld, type TestUser } from '../testing/platform-world.ts';
+import { PlatformHarness, type TestUser } from '../testing/platform-harness.ts';
 
 // Covers every role at every route, which takes long on a busy machine.
 jest.setTimeout(120_000);
 
-let harness: PlatformWorld;
+let harness: PlatformHarness;
 const users = new Map<Role, TestUser>();
 let apiKey: string;
 beforeAll(async () => {
-  harness = await PlatformWorld.open();
+  harness = await PlatformHarness.open();
   // Viewers have access to video here.
   for (const role of roles) users.set(role, await harness.user(role, harness.ours, { canViewVideo: true }));
   const scopes = ['read', 'write', 'command', 'video', 'ingest', 'webhook'];

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { saveUnassigned } from '../domains/unassigned-devices/store.ts';
 import { type Operation, operationsOf, readDocument } from '../testing/document.ts';
-import { type ApiResponse, type Data, PlatformWorld, type TestUser } from '../testing/platform-world.ts';
+import { type ApiResponse, type Data, PlatformHarness, type TestUser } from '../testing/platform-harness.ts';
 import { sampleOf } from '../testing/samples.ts';
 import { makeTenantData, type TenantData } from '../testing/tenant-data.ts';
 
@@ -13,7 +13,7 @@ const isPaged = ({ responses }: Operation): boolean =>
   JSON.stringify(responses[200] ?? {}).includes('#/components/schemas/Pagination');
 const lists = operationsOf(document).filter(isPaged);
 
-let harness: PlatformWorld;
+let harness: PlatformHarness;
 let data: TenantData;
 let operator: TestUser;
 
@@ -118,7 +118,7 @@ async function fill(): Promise<void> {
 }
 
 beforeAll(async () => {
-  harness = await PlatformWorld.open();
+  harness = await PlatformHarness.open();
   data = await makeTenantData(harness, harness.ours, 'MARK');
   operator = await harness.user('superadmin');
   await fill();

@@ -10,10 +10,10 @@ import { type MediaPod, mediaPodId, openMediaPod } from '../testing/media-pod.ts
 import {
   type ApiResponse,
   type Client,
-  PlatformWorld,
+  PlatformHarness,
   type TestUser,
   testPassword,
-} from '../testing/platform-world.ts';
+} from '../testing/platform-harness.ts';
 import { type Known, namingPlaces, type Sample, sampleOf, type Whose } from '../testing/samples.ts';
 import { digits, makeTenantData, type TenantData, wayOf } from '../testing/tenant-data.ts';
 
@@ -115,12 +115,12 @@ const unauditedOperations: Readonly<Record<string, string>> = {
 
 const newWord = (): string => `N${randomBytes(6).toString('hex')}`;
 
-let harness: PlatformWorld;
+let harness: PlatformHarness;
 let ours: TenantData;
 let theirs: TenantData;
 let pod: MediaPod;
 beforeAll(async () => {
-  harness = await PlatformWorld.open();
+  harness = await PlatformHarness.open();
   standInForDispatcher(harness.bus);
   pod = await openMediaPod(harness.bus, mediaPodId);
   pod.respond = (_request, response) => void response.writeHead(200, { 'content-type': 'image/jpeg' }).end('picture');

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { jobs } from '../assembly/jobs.ts';
-import { PlatformWorld } from '../testing/platform-world.ts';
+import { PlatformHarness } from '../testing/platform-harness.ts';
 import type { Job } from './job.ts';
 import { createJobSlice, type JobSlice } from './job-slice.ts';
 import { runDueJobs } from './scheduler.ts';
@@ -8,9 +8,9 @@ import { runDueJobs } from './scheduler.ts';
 // Uses real servers, which respond late on a busy machine.
 jest.setTimeout(60_000);
 
-let harness: PlatformWorld;
+let harness: PlatformHarness;
 beforeAll(async () => {
-  harness = await PlatformWorld.open();
+  harness = await PlatformHarness.open();
 });
 afterAll(() => harness.close());
 

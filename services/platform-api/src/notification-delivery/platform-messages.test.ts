@@ -1,16 +1,16 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
-import { PlatformWorld } from '../testing/platform-world.ts';
+import { PlatformHarness } from '../testing/platform-harness.ts';
 import { ProviderStandIn } from '../testing/provider-stand-in.ts';
 
 jest.setTimeout(60_000);
 
 let standIn: ProviderStandIn;
-let world: PlatformWorld;
+let harness: PlatformHarness;
 beforeAll(async () => {
   standIn = await ProviderStandIn.open();
   standIn.reply = () => ({ status: 201, body: { sid: 'SM1' } });
-  world = await PlatformWorld.open({
+  harness = await PlatformHarness.open({
     SMS_PROVIDER: 'twilio',
     SMS_FROM: '+14155550199',
     TWILIO_ACCOUNT_SID: 'AC1',
@@ -19,23 +19,23 @@ beforeAll(async () => {
   });
 });
 afterAll(async () => {
-  await world.close();
+  await harness.close();
   await standIn.close();
 });
 
 describe('an installation with a provider of text messages', () => {
   it('sends codes over it, and mails with its own sender', async () => {
     const phoneNumber = '+14155550123';
-    const { email } = await world.user('viewer', world.ours, { phoneNumber });
-    expect((await world.anonymous.post('/api/auth/otp/send', { phone_number: phoneNumber })).status).toBe(202);
+    const { email } = await harness.user('viewer', harness.ours, { phoneNumber });
+    expect((await harness.anonymous.post('/api/auth/otp/send', { phone_number: phoneNumber })).status).toBe(202);
     await waitFor(() => standIn.received.length > 0);
     const form = Object.fromEntries(new URLSearchParams(standIn.received[0]?.body));
     expect(form).toMatchObject({ To: phoneNumber, From: '+14155550199' });
     const code = /^\d{6} /.exec(form['Body'] ?? '')?.[0].trim();
-    const verified = await world.anonymous.post('/api/auth/otp/verify', { phone_number: phoneNumber, code });
+    const verified = await harness.anonymous.post('/api/auth/otp/verify', { phone_number: phoneNumber, code });
     expect(verified.status).toBe(200);
-    expect((await world.anonymous.post('/api/auth/password/forgot', { identifier: email })).status).toBe(202);
-    await waitFor(() => world.sent.some(({ kind, to }) => kind === 'mail' && to === email));
-    expect(world.sent.filter(({ kind }) => kind === 'sms')).toEqual([]);
+    expect((await harness.anonymous.post('/api/auth/password/forgot', { identifier: email })).status).toBe(202);
+    await waitFor(() => harness.sent.some(({ kind, to }) => kind === 'mail' && to === email));
+    expect(harness.sent.filter(({ kind }) => kind === 'sms')).toEqual([]);
   });
 });

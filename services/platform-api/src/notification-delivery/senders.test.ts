@@ -7,7 +7,7 @@ import type { Geofence } from '../domains/geofences/schema.ts';
 import { shapeOf } from '../domains/geofences/shapes.ts';
 import type { RaisedFor } from '../domains/notifications/content.ts';
 import type { Raised } from '../rules/rule.ts';
-import { type Client, PlatformWorld, type TestUser } from '../testing/platform-world.ts';
+import { type Client, PlatformHarness, type TestUser } from '../testing/platform-harness.ts';
 import { ProviderStandIn, type Received, type Reply } from '../testing/provider-stand-in.ts';
 import { newImei } from '../testing/terminals.ts';
 import { startSenders } from './start.ts';
@@ -17,7 +17,7 @@ const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
 const sendPath = '/v1/projects/fleet-demo/messages:send';
 
 let standIn: ProviderStandIn;
-let world: PlatformWorld;
+let harness: PlatformHarness;
 let owner: Client;
 let vehicle: RaisedFor;
 let lifecycle: Lifecycle;
@@ -30,7 +30,7 @@ beforeAll(async () => {
     if (received.path === sendPath) return pushReply(received);
     return { status: 201, body: { sid: `SM${standIn.received.length}` } };
   };
-  world = await PlatformWorld.open({
+  harness = await PlatformHarness.open({
     PLATFORM_ROLES: 'api',
     PUSH_PROVIDER: 'fcm',
     FCM_URL: standIn.url,
@@ -46,10 +46,10 @@ beforeAll(async () => {
     TWILIO_AUTH_TOKEN: 'secret',
     TWILIO_URL: standIn.url,
   });
-  owner = world.as(world.ours.owner);
+  owner = harness.as(harness.ours.owner);
 });
 afterAll(async () => {
-  await world.close();
+  await harness.close();
   await standIn.close();
 });
 beforeEach(async () => {
@@ -62,13 +62,13 @@ afterEach(() => lifecycle.stop());
 function begin(): void {
   lifecycle = new Lifecycle(createLogger('senders-test', 'silent'));
   registry = new Registry();
-  startSenders(world.deps, lifecycle, { registry, line: { retryMs: 1, resetTimeoutMs: 100 } });
+  startSenders(harness.deps, lifecycle, { registry, line: { retryMs: 1, resetTimeoutMs: 100 } });
 }
 
 async function newVehicle(): Promise<RaisedFor> {
   const imei = newImei();
   const { data } = await owner.post('/api/vehicles', { vehicle_no: `S${imei}`, imei });
-  const { accountId, id: ownerUserId } = world.ours.owner;
+  const { accountId, id: ownerUserId } = harness.ours.owner;
   return { id: data.id, accountId, ownerUserId, vehicleNo: String(data['vehicle_no']), imei, driverId: null };
 }
 
@@ -77,7 +77,7 @@ async function raise(type: string, more: Partial<Raised> = {}, of = vehicle): Pr
   moment += 60_000;
   const place = { latitude: 1.5, longitude: 2.5, gpsValid: true };
   const raised = { type, subject: '', atMs: moment, ...place, attributes: {}, backfilled: false, ...more };
-  await world.deps.notifications.raise([{ vehicle: of, raised }]);
+  await harness.deps.notifications.raise([{ vehicle: of, raised }]);
   return raised;
 }
 
@@ -106,12 +106,12 @@ let devices = 0;
 async function device(user: TestUser): Promise<string> {
   devices += 1;
   const token = `device-${devices}`;
-  await world.as(user).post('/api/notifications/update-push-token', { push_token: token, device_id: token });
+  await harness.as(user).post('/api/notifications/update-push-token', { push_token: token, device_id: token });
   return token;
 }
 
 const prefer = (user: TestUser, types: string[], channels?: string[]) =>
-  world.as(user).post(`/api/notifications/update-preferences/${vehicle.id}`, {
+  harness.as(user).post(`/api/notifications/update-preferences/${vehicle.id}`, {
     notification_types: types,
     ...(channels === undefined ? {} : { channels }),
   });
@@ -123,7 +123,7 @@ const result = async (channel: string, what: string): Promise<number> => {
 
 /** Waits until the broker has the acknowledgements of all notifications. */
 async function untilAllPushed(): Promise<void> {
-  const { consumers } = await world.bus.jetstreamManager();
+  const { consumers } = await harness.bus.jetstreamManager();
   await waitFor(async () => {
     const { num_pending, num_ack_pending } = await consumers.info('NOTIFICATIONS', 'notification-senders-push');
     return num_pending === 0 && num_ack_pending === 0;
@@ -133,18 +133,21 @@ async function untilAllPushed(): Promise<void> {
 describe('push messages', () => {
   it('go to the devices of all users who see the vehicle and selected the type, in their language', async () => {
     const [spanish, mute, driver] = [
-      await world.user('viewer', world.ours, { language: 'es' }),
-      await world.user('viewer'),
-      await world.user('driver'),
+      await harness.user('viewer', harness.ours, { language: 'es' }),
+      await harness.user('viewer'),
+      await harness.user('driver'),
     ];
-    const [guest, blind] = [await world.user('manager', world.theirs), await world.user('manager', world.theirs)];
+    const [guest, blind] = [
+      await harness.user('manager', harness.theirs),
+      await harness.user('manager', harness.theirs),
+    ];
     const share = (user: TestUser, permissions: string[]) =>
       owner.post('/api/vehicle/share-vehicles', { secondaryUser: user.id, vehicles: [vehicle.id], permissions });
     await share(guest, ['notifications']);
     await share(blind, ['view']);
     await prefer(mute, []);
     const tokens = new Map<string, string>();
-    for (const [name, user] of Object.entries({ owner: world.ours.owner, spanish, mute, driver, guest, blind }))
+    for (const [name, user] of Object.entries({ owner: harness.ours.owner, spanish, mute, driver, guest, blind }))
       tokens.set(name, await device(user));
     await raise('overspeed');
     await waitFor(async () => toDevices().length >= 3);
@@ -162,9 +165,9 @@ describe('push messages', () => {
   });
 
   it('are not sent again for a redelivered notification', async () => {
-    await device(world.ours.owner);
+    await device(harness.ours.owner);
     await raise('sos');
-    const { streams } = await world.bus.jetstreamManager();
+    const { streams } = await harness.bus.jetstreamManager();
     const { state } = await streams.info('NOTIFICATIONS');
     const stored = await streams.getMessage('NOTIFICATIONS', { seq: state.last_seq });
     const { notification } = stored.json<NotificationRaised>();
@@ -173,13 +176,13 @@ describe('push messages', () => {
     const before = ofIt().length;
     expect(before).toBeGreaterThan(0);
     // Outside the broker's dedupe window it would be stored twice: simulated without its id.
-    await world.bus.js.publish(notificationSubject(vehicle.accountId, vehicle.imei), stored.data);
+    await harness.bus.js.publish(notificationSubject(vehicle.accountId, vehicle.imei), stored.data);
     await untilAllPushed();
     expect(ofIt()).toHaveLength(before);
   });
 
   it('omit a device that received the same kind recently', async () => {
-    const token = await device(world.ours.owner);
+    const token = await device(harness.ours.owner);
     await raise('overspeed');
     await waitFor(async () => typesTo(token).length === 1);
     await raise('overspeed');
@@ -190,7 +193,7 @@ describe('push messages', () => {
   });
 
   it('stop for an unregistered device', async () => {
-    const user = await world.user('viewer');
+    const user = await harness.user('viewer');
     const token = await device(user);
     pushReply = ({ body }) =>
       body.includes(`"${token}"`)
@@ -198,12 +201,12 @@ describe('push messages', () => {
         : { body: { name: 'message' } };
     await raise('sos');
     await waitFor(async () => (await result('push', 'unregistered')) === 1);
-    expect(await world.deps.database.collection('push_tokens').countDocuments({ token })).toBe(0);
+    expect(await harness.deps.database.collection('push_tokens').countDocuments({ token })).toBe(0);
   });
 
   it('wait for an unavailable provider without delaying text messages', async () => {
     const phone = '+14155550123';
-    const user = await world.user('manager', world.ours, { phoneNumber: phone });
+    const user = await harness.user('manager', harness.ours, { phoneNumber: phone });
     const token = await device(user);
     await owner.put('/api/global-config', { sms: { enabled: true, notification_types: ['sos'] } });
     await prefer(user, ['sos'], ['push', 'sms']);
@@ -219,7 +222,7 @@ describe('push messages', () => {
   });
 
   it('continue after a restart', async () => {
-    const token = await device(world.ours.owner);
+    const token = await device(harness.ours.owner);
     await raise('sos');
     await waitFor(async () => typesTo(token).length === 1);
     await lifecycle.stop();
@@ -232,15 +235,15 @@ describe('push messages', () => {
 
 describe('push messages of an account without a provider', () => {
   it('are logged and counted, and sent to no device', async () => {
-    const tenant = await world.tenant('Logged');
-    const client = world.as(tenant.owner);
+    const tenant = await harness.tenant('Logged');
+    const client = harness.as(tenant.owner);
     expect((await client.put('/api/global-config', { push: { provider: 'log' } })).status).toBe(200);
     const imei = newImei();
     const { data } = await client.post('/api/vehicles', { vehicle_no: 'LOG1', imei });
     const of = { id: data.id, accountId: tenant.accountId, ownerUserId: tenant.owner.id, vehicleNo: 'LOG1' };
     await device(tenant.owner);
     await device(tenant.owner);
-    const info = jest.spyOn(world.deps.log, 'info');
+    const info = jest.spyOn(harness.deps.log, 'info');
     await raise('sos', {}, { ...of, imei, driverId: null });
     await waitFor(async () => (await result('push', 'sent')) === 2);
     const logged = info.mock.calls.filter(([, text]) => String(text).startsWith('push message'));
@@ -261,16 +264,16 @@ describe('push messages of an account without a provider', () => {
 describe('text messages', () => {
   it('use the channels of the vehicle up to the daily limit, and are recorded in the chat log', async () => {
     const phone = '+14155550142';
-    const tenant = await world.tenant('Limited');
-    const client = world.as(tenant.owner);
+    const tenant = await harness.tenant('Limited');
+    const client = harness.as(tenant.owner);
     await client.put('/api/global-config', {
       sms: { enabled: true, sender_id: 'FLEET', notification_types: ['sos', 'collision'], daily_limit: 1 },
     });
     const imei = newImei();
     const { data } = await client.post('/api/vehicles', { vehicle_no: 'SMS 1', imei });
     const of = { id: data.id, accountId: tenant.accountId, ownerUserId: tenant.owner.id, vehicleNo: 'SMS1' };
-    const user = await world.user('manager', tenant, { phoneNumber: phone });
-    await world.as(user).post(`/api/notifications/update-preferences/${data.id}`, {
+    const user = await harness.user('manager', tenant, { phoneNumber: phone });
+    await harness.as(user).post(`/api/notifications/update-preferences/${data.id}`, {
       notification_types: ['sos', 'collision', 'rollover'],
       channels: ['sms'],
     });
@@ -306,11 +309,11 @@ it('sends mails to users who selected them, from the address of the account', as
   await owner.put('/api/global-config', {
     email: { enabled: true, from: 'fleet@example.com', notification_types: ['rollover'] },
   });
-  const user = await world.user('viewer');
-  await world.as(user).put('/api/user-preferences/me', { notifications: { email: true } });
+  const user = await harness.user('viewer');
+  await harness.as(user).put('/api/user-preferences/me', { notifications: { email: true } });
   await raise('rollover');
-  await waitFor(async () => world.sent.some(({ to }) => to === user.email));
-  expect(world.sent.filter(({ to }) => to === user.email)).toEqual([
+  await waitFor(async () => harness.sent.some(({ to }) => to === user.email));
+  expect(harness.sent.filter(({ to }) => to === user.email)).toEqual([
     {
       kind: 'mail',
       to: user.email,
@@ -328,25 +331,28 @@ it('names the geofence in mails to the account, not to users of shares', async (
   await owner.put('/api/global-config', {
     email: { enabled: true, from: 'fleet@example.com', notification_types: ['rollover'] },
   });
-  const [user, guest] = [await world.user('viewer'), await world.user('manager', world.theirs)];
+  const [user, guest] = [await harness.user('viewer'), await harness.user('manager', harness.theirs)];
   const shared = { secondaryUser: guest.id, vehicles: [vehicle.id], permissions: ['notifications'] };
   await owner.post('/api/vehicle/share-vehicles', shared);
   for (const each of [user, guest])
-    await world.as(each).put('/api/user-preferences/me', { notifications: { email: true } });
+    await harness.as(each).put('/api/user-preferences/me', { notifications: { email: true } });
   const shape = shapeOf({ type: 'circle', positions: [[1.5, 2.5]], radiusM: 100, widthM: null });
   const geofences = [{ name: 'Depot of Ann', ...shape } as Geofence];
   const place = { latitude: 1.5, longitude: 2.5, gpsValid: true };
   const raised = { type: 'rollover', subject: '', atMs: moment, ...place, attributes: {}, backfilled: false };
-  await world.deps.notifications.raise([{ vehicle, raised, geofences }]);
-  const mailTo = ({ email }: TestUser) => world.sent.find(({ to }) => to === email);
+  await harness.deps.notifications.raise([{ vehicle, raised, geofences }]);
+  const mailTo = ({ email }: TestUser) => harness.sent.find(({ to }) => to === email);
   await waitFor(async () => [user, guest].every((each) => mailTo(each) !== undefined));
   expect(mailTo(user)).toMatchObject({ text: expect.stringContaining('Depot of Ann') as unknown });
   expect(mailTo(guest)).not.toMatchObject({ text: expect.stringContaining('Depot of Ann') as unknown });
 });
 
 it('skips invalid notifications', async () => {
-  const token = await device(world.ours.owner);
-  await world.bus.js.publish(notificationSubject(vehicle.accountId, vehicle.imei), new TextEncoder().encode('{"x":1}'));
+  const token = await device(harness.ours.owner);
+  await harness.bus.js.publish(
+    notificationSubject(vehicle.accountId, vehicle.imei),
+    new TextEncoder().encode('{"x":1}'),
+  );
   await raise('sos');
   await waitFor(async () => typesTo(token).length === 1);
   expect(typesTo(token)).toEqual(['sos']);

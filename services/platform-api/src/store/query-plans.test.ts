@@ -6,7 +6,7 @@ import { isPermitted } from '../access/roles.ts';
 import { declaredRoutes } from '../assembly/api-document.ts';
 import { standInForDispatcher } from '../testing/dispatcher-stub.ts';
 import { type Operation, operationsOf, type Parameter, readDocument } from '../testing/document.ts';
-import { type Client, PlatformWorld } from '../testing/platform-world.ts';
+import { type Client, PlatformHarness } from '../testing/platform-harness.ts';
 import { namingPlaces, sampleOf } from '../testing/samples.ts';
 import { makeTenantData, type TenantData } from '../testing/tenant-data.ts';
 
@@ -53,7 +53,7 @@ const valueOfName: Readonly<Record<string, string>> = {
 /** Parameters that are not filters. */
 const notFilters = new Set(['limit', 'offset', 'page', 'sort', 'simplify_m', 'format', 'radius_km', 'longitude']);
 
-let harness: PlatformWorld;
+let harness: PlatformHarness;
 let guest: Client;
 let operator: Client;
 let ours: TenantData;
@@ -63,7 +63,7 @@ beforeAll(async () => {
   const url = new URL(testEnv('MONGODB_URL'));
   url.pathname = `/list_plans_${randomBytes(6).toString('hex')}`;
   url.searchParams.set('monitorCommands', 'true');
-  harness = await PlatformWorld.open({ MONGODB_URL: url.href });
+  harness = await PlatformHarness.open({ MONGODB_URL: url.href });
   standInForDispatcher(harness.bus);
   ours = await makeTenantData(harness, harness.ours, 'OURMARK');
   const theirs = await makeTenantData(harness, harness.theirs, 'THEIRMARK');

@@ -9,7 +9,7 @@ import { readDay } from '../domains/positions/store.ts';
 import { storeStates } from '../domains/vehicle-states/commands.ts';
 import { readStatesOfRedis, readStoredStates } from '../domains/vehicle-states/queries.ts';
 import { defaultRuleSettings } from '../rules/settings.ts';
-import { PlatformWorld } from '../testing/platform-world.ts';
+import { PlatformHarness } from '../testing/platform-harness.ts';
 import { cameraTime, judges, locationOf } from '../testing/telemetry-reports.ts';
 import { newImei } from '../testing/terminals.ts';
 import { Fleet } from './fleet.ts';
@@ -26,22 +26,22 @@ import {
 // Uses real servers, which respond late on a busy machine.
 jest.setTimeout(120_000);
 
-let world: PlatformWorld;
+let harness: PlatformHarness;
 let fleet: Fleet;
 let parts: ConsumerParts;
 /** Used by no other test. */
 const partition = 1_000 + randomInt(1e9);
 beforeAll(async () => {
-  world = await PlatformWorld.open({ PLATFORM_ROLES: 'api' });
-  fleet = new Fleet(world.deps);
-  const stream = (await streamCreatedAt(world.bus, 'TELEMETRY')) ?? '';
+  harness = await PlatformHarness.open({ PLATFORM_ROLES: 'api' });
+  fleet = new Fleet(harness.deps);
+  const stream = (await streamCreatedAt(harness.bus, 'TELEMETRY')) ?? '';
   const metrics = new TelemetryMetrics(new Registry());
   const others = { settings: defaultRuleSettings, attachments: null, onHeard: () => undefined };
-  parts = { deps: world.deps, fleet, judges, metrics, stream, ...others };
+  parts = { deps: harness.deps, fleet, judges, metrics, stream, ...others };
 });
 afterAll(async () => {
   fleet.stop();
-  await world.close();
+  await harness.close();
 });
 
 const startMs = Math.floor(Date.now() / 1_000) * 1_000 - 60_000;
@@ -50,14 +50,14 @@ async function report(imei: string, second: number): Promise<number> {
   const batch = new TelemetryBatch();
   const body = encodeBody(locationReport, locationOf({ time: cameraTime(startMs + second * 1_000) }), '2013');
   batch.append(1, Buffer.from(imei, 'hex'), 0x0200, second, Date.now(), body);
-  return (await world.bus.js.publish(telemetrySubject(partition), batch.take())).seq;
+  return (await harness.bus.js.publish(telemetrySubject(partition), batch.take())).seq;
 }
-const placeOf = async (): Promise<number> => (await readOffset(world.deps.redis, partition))?.seq ?? 0;
+const placeOf = async (): Promise<number> => (await readOffset(harness.deps.redis, partition))?.seq ?? 0;
 
 it('refills a Redis that lost a partition although none of its terminals reports', async () => {
-  const { redis } = world.deps;
+  const { redis } = harness.deps;
   const imei = newImei();
-  const made = await world.as(world.ours.owner).post('/api/vehicles', { vehicle_no: `P${imei}`, imei });
+  const made = await harness.as(harness.ours.owner).post('/api/vehicles', { vehicle_no: `P${imei}`, imei });
   expect(made.status).toBe(201);
   const consumer = new PartitionConsumer(partition, () => true, parts);
   const seq = await report(imei, 0);
@@ -70,9 +70,9 @@ it('refills a Redis that lost a partition although none of its terminals reports
 });
 
 it('saves states that a crashed replica had not saved to the database, before it saves the offset', async () => {
-  const { database } = world.deps;
+  const { database } = harness.deps;
   const imei = newImei();
-  const made = await world.as(world.ours.owner).post('/api/vehicles', { vehicle_no: `P${imei}`, imei });
+  const made = await harness.as(harness.ours.owner).post('/api/vehicles', { vehicle_no: `P${imei}`, imei });
   expect(made.status).toBe(201);
   const storedMs = async () => (await readStoredStates(database, [imei])).get(imei)?.location.timestamp;
   let isAlive = true;
@@ -93,7 +93,7 @@ it('saves states that a crashed replica had not saved to the database, before it
   expect(await storedMs()).toBe(startMs);
 
   const second = new PartitionConsumer(partition, () => true, parts);
-  const mark = await world.bus.js.publish(telemetrySubject(partition), new TelemetryBatch().take());
+  const mark = await harness.bus.js.publish(telemetrySubject(partition), new TelemetryBatch().take());
   await waitFor(async () => (await placeOf()) >= mark.seq);
   await second.stop();
   expect((await readStoredOffset(database, partition))?.seq).toBeGreaterThan(last);
@@ -101,9 +101,9 @@ it('saves states that a crashed replica had not saved to the database, before it
 });
 
 it('does not write points again for messages that are read again for the states only', async () => {
-  const { database } = world.deps;
+  const { database } = harness.deps;
   const imei = newImei();
-  const made = await world.as(world.ours.owner).post('/api/vehicles', { vehicle_no: `P${imei}`, imei });
+  const made = await harness.as(harness.ours.owner).post('/api/vehicles', { vehicle_no: `P${imei}`, imei });
   expect(made.status).toBe(201);
   const had = await report(imei, 0);
   // The history lacks this message, so that a repeated write would be visible.
@@ -121,7 +121,7 @@ it('does not write points again for messages that are read again for the states 
 });
 
 it('does not record a refill of an empty Redis that it did not complete', async () => {
-  const { database, redis } = world.deps;
+  const { database, redis } = harness.deps;
   const other = partition + 1;
   await storeOffset(database, other, { stream: parts.stream, seq: 1 });
   await new PartitionConsumer(other, () => true, parts).stop();
@@ -129,15 +129,15 @@ it('does not record a refill of an empty Redis that it did not complete', async 
 });
 
 it('raises an alarm of a terminal’s first report after its replica crashed while raising it', async () => {
-  const { database, notifications } = world.deps;
+  const { database, notifications } = harness.deps;
   const other = partition + 2;
   const imei = newImei();
-  const made = await world.as(world.ours.owner).post('/api/vehicles', { vehicle_no: `P${imei}`, imei });
+  const made = await harness.as(harness.ours.owner).post('/api/vehicles', { vehicle_no: `P${imei}`, imei });
   expect(made.status).toBe(201);
   const body = encodeBody(locationReport, locationOf({ time: cameraTime(startMs), alarm: 1 }), '2013');
   const batch = new TelemetryBatch();
   batch.append(1, Buffer.from(imei, 'hex'), 0x0200, 1, Date.now(), body);
-  const { seq } = await world.bus.js.publish(telemetrySubject(other), batch.take());
+  const { seq } = await harness.bus.js.publish(telemetrySubject(other), batch.take());
 
   let isAlive = true;
   const raise = jest.spyOn(notifications, 'raise').mockImplementation(async () => {
@@ -153,8 +153,8 @@ it('raises an alarm of a terminal’s first report after its replica crashed whi
   raise.mockRestore();
 
   const second = new PartitionConsumer(other, () => true, parts);
-  await waitFor(async () => ((await readOffset(world.deps.redis, other))?.seq ?? 0) >= seq);
+  await waitFor(async () => ((await readOffset(harness.deps.redis, other))?.seq ?? 0) >= seq);
   await second.stop();
-  const { items } = await world.as(world.ours.owner).get(`/api/notifications?vehicle_id=${made.data.id}&type=sos`);
+  const { items } = await harness.as(harness.ours.owner).get(`/api/notifications?vehicle_id=${made.data.id}&type=sos`);
   expect(items).toHaveLength(1);
 });

@@ -11,7 +11,7 @@ import type { LastLocation } from '../domains/last-positions/schema.ts';
 import { readLastLocations } from '../domains/last-positions/store.ts';
 import { readPositions } from '../domains/positions/store.ts';
 import { PresenceStore } from '../event-consumers/presence-store.ts';
-import { type Client, type Data, PlatformWorld } from '../testing/platform-world.ts';
+import { type Client, type Data, PlatformHarness } from '../testing/platform-harness.ts';
 import { newImei } from '../testing/terminals.ts';
 
 // Uses real servers, which respond late on a busy machine.
@@ -19,22 +19,22 @@ jest.setTimeout(120_000);
 
 const minuteMs = 60_000;
 let redis: ServerProcess;
-let world: PlatformWorld;
+let harness: PlatformHarness;
 let owner: Client;
 let token: string;
 
 beforeAll(async () => {
   // The schedule of online checks is one list in a Redis.
   redis = await (await ServerProcess.redis()).start();
-  world = await PlatformWorld.open({
+  harness = await PlatformHarness.open({
     PLATFORM_ROLES: 'api,telemetry',
     REDIS_URL: `redis://127.0.0.1:${redis.port}`,
   });
-  owner = world.as(world.ours.owner);
+  owner = harness.as(harness.ours.owner);
   token = String((await owner.post('/api/partners', { name: 'Hub' })).data['token']);
 });
 afterAll(async () => {
-  await world?.close();
+  await harness?.close();
   await redis?.remove();
 });
 
@@ -52,7 +52,10 @@ async function newVehicle(client = owner): Promise<Vehicle> {
 
 /** Pushes items as a partner's server does. */
 async function push(kind: 'pushgps' | 'pushhb', items: readonly object[], by = token): Promise<void> {
-  const { status, body } = await world.anonymous.post(`/api/devices/partner/${kind}`, { token: by, data_list: items });
+  const { status, body } = await harness.anonymous.post(`/api/devices/partner/${kind}`, {
+    token: by,
+    data_list: items,
+  });
   expect(status).toBe(200);
   expect(body).toMatchObject({ data: { accepted: items.length, rejected: [] } });
 }
@@ -66,7 +69,7 @@ const typesOf = async (vehicle: Vehicle): Promise<unknown[]> =>
     .filter((type) => type !== 'night_driving');
 const response = async ({ id }: Vehicle): Promise<Data> => (await owner.get(`/api/vehicles/${id}`)).data;
 const lastOf = async ({ imei }: Vehicle): Promise<LastLocation | undefined> =>
-  (await readLastLocations(world.deps.redis, [imei])).get(imei);
+  (await readLastLocations(harness.deps.redis, [imei])).get(imei);
 
 describe('pushes of partners', () => {
   it('update position, history and notifications of the vehicle', async () => {
@@ -148,7 +151,7 @@ describe('pushes of partners', () => {
     const window = { fromMs: startMs - 1, toMs: startMs + minuteMs };
     const points = async (): Promise<number[]> => {
       const found: number[] = [];
-      for await (const { position } of readPositions(world.deps.database, vehicle.id, window))
+      for await (const { position } of readPositions(harness.deps.database, vehicle.id, window))
         found.push(position.timestamp);
       return found;
     };
@@ -160,8 +163,8 @@ describe('pushes of partners', () => {
     const [living, silent] = [await newVehicle(), await newVehicle()];
     const longAgoMs = Date.now() - 30 * minuteMs;
     for (const { id: _id } of [living, silent])
-      await world.records.collection('vehicles').updateOne({ _id }, { $set: { createdAt: new Date(longAgoMs) } });
-    const store = new PresenceStore(world.deps.redis);
+      await harness.records.collection('vehicles').updateOne({ _id }, { $set: { createdAt: new Date(longAgoMs) } });
+    const store = new PresenceStore(harness.deps.redis);
     const isNoticed = async ({ imei }: Vehicle): Promise<boolean> => (await store.noticed(imei)) !== null;
     const position = { latitude: 48.1, longitude: 11.5, timestamp: longAgoMs, speed: 60, course: 0, altitude: null };
     const unknown = { satellites: null, odometerKm: null, batteryPercent: null, temperatureC: null, driver: null };
@@ -169,10 +172,10 @@ describe('pushes of partners', () => {
     const publish = async (imei: string, ...reports: (readonly [number, PartnerReport])[]): Promise<void> => {
       const batch = new TelemetryBatch();
       for (const [receivedAtMs, report] of reports) appendPartnerReport(batch, imei, receivedAtMs, report);
-      const subject = telemetrySubject(telemetryPartition(imei, world.deps.config.TELEMETRY_PARTITIONS));
-      await world.bus.js.publish(subject, batch.take());
+      const subject = telemetrySubject(telemetryPartition(imei, harness.deps.config.TELEMETRY_PARTITIONS));
+      await harness.bus.js.publish(subject, batch.take());
     };
-    const { accountId } = world.ours;
+    const { accountId } = harness.ours;
     const moved = { ...position, ...unknown, ignition: false, backfilled: false };
     const first = [longAgoMs, { kind: 'position', accountId, position: moved }] as const;
     const nowMs = Date.now();
@@ -196,7 +199,7 @@ describe('pushes of partners', () => {
   });
 
   it("of one account do not affect another account's vehicle with the number", async () => {
-    const theirs = world.as(world.theirs.owner);
+    const theirs = harness.as(harness.theirs.owner);
     const vehicle = await newVehicle();
     expect((await theirs.post('/api/mining-devices', { imei: vehicle.imei })).status).toBe(201);
     const theirToken = String((await theirs.post('/api/partners', { name: 'Other hub' })).data['token']);

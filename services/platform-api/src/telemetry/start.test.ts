@@ -2,7 +2,7 @@ import type { Bus } from '@fleet/bus';
 import { createLogger, Lifecycle, Registry } from '@fleet/service-kit';
 import { afterAll, beforeAll, expect, it, jest } from '@jest/globals';
 import { ServerProcess, waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
-import { PlatformWorld } from '../testing/platform-world.ts';
+import { PlatformHarness } from '../testing/platform-harness.ts';
 import { readOffset } from './partition-offsets.ts';
 import { startTelemetry } from './start.ts';
 
@@ -10,17 +10,17 @@ import { startTelemetry } from './start.ts';
 jest.setTimeout(120_000);
 
 let redis: ServerProcess;
-let world: PlatformWorld;
+let harness: PlatformHarness;
 beforeAll(async () => {
   redis = await (await ServerProcess.redis()).start();
-  world = await PlatformWorld.open({
+  harness = await PlatformHarness.open({
     PLATFORM_ROLES: 'api',
     TELEMETRY_PARTITIONS: '1',
     REDIS_URL: `redis://127.0.0.1:${redis.port}`,
   });
 });
 afterAll(async () => {
-  await world.close();
+  await harness.close();
   await redis.remove();
 });
 
@@ -31,7 +31,7 @@ class Broker {
   unanswered = 0;
   readonly #reconnected = new Set<() => void>();
   readonly bus: Bus = {
-    ...world.bus,
+    ...harness.bus,
     onReconnect: (listener) => {
       this.#reconnected.add(listener);
       return () => this.#reconnected.delete(listener);
@@ -50,7 +50,7 @@ class Broker {
   }
 
   async #manager(): ReturnType<Bus['jetstreamManager']> {
-    const manager = await world.bus.jetstreamManager();
+    const manager = await harness.bus.jetstreamManager();
     const made = [{ config: { name: 'TELEMETRY' }, created: this.madeAt }];
     const streams = new Proxy(manager.streams, {
       get: (target, name) => {
@@ -66,9 +66,9 @@ class Broker {
 it.each([0, 1, 3])('reads a recreated stream from its beginning, also after %d failed requests', async (unanswered) => {
   const broker = new Broker();
   const lifecycle = new Lifecycle(createLogger('start-test', 'silent'));
-  const deps = { ...world.deps, bus: broker.bus };
+  const deps = { ...harness.deps, bus: broker.bus };
   startTelemetry(deps, lifecycle, { registry: new Registry(), onHeard: () => undefined });
-  const readFrom = async (): Promise<string | undefined> => (await readOffset(world.deps.redis, 0))?.stream;
+  const readFrom = async (): Promise<string | undefined> => (await readOffset(harness.deps.redis, 0))?.stream;
   await waitFor(async () => (await readFrom()) === broker.madeAt);
   broker.madeAt = `2026-02-0${unanswered + 1}T00:00:00Z`;
   broker.unanswered = unanswered;

@@ -4,21 +4,21 @@ import { readStatesOfRedis } from '../domains/vehicle-states/queries.ts';
 import type { VehicleState } from '../domains/vehicle-states/vehicle-state.ts';
 import { findVehicleByImei } from '../domains/vehicles/store.ts';
 import { lastLocationOf } from '../testing/last-location.ts';
-import { type Client, PlatformWorld } from '../testing/platform-world.ts';
+import { type Client, PlatformHarness } from '../testing/platform-harness.ts';
 import { newImei } from '../testing/terminals.ts';
 import { type PartitionOffset, writeStates } from './partition-offsets.ts';
 
 jest.setTimeout(60_000);
 
-let world: PlatformWorld;
+let harness: PlatformHarness;
 let owner: Client;
 beforeAll(async () => {
-  world = await PlatformWorld.open();
-  owner = world.as(world.ours.owner);
+  harness = await PlatformHarness.open();
+  owner = harness.as(harness.ours.owner);
 });
 afterAll(async () => {
-  await world.deps.redis.del(`telemetry-place:${partition}`);
-  await world.close();
+  await harness.deps.redis.del(`telemetry-place:${partition}`);
+  await harness.close();
 });
 
 /** Used by no other test. */
@@ -31,7 +31,7 @@ async function write(imei: string, { _id: vehicleId, terminalSinceMs }: Whose): 
   const location = lastLocationOf(imei, 22.5, 114.1);
   const rest = { recent: [], travelledKm: 0, odometer: undefined, rules: {} };
   const state: VehicleState = { ...next, ...rest, vehicleId, terminalSinceMs, location };
-  await writeStates(world.deps.redis, partition, place, next, new Map([[imei, state]]));
+  await writeStates(harness.deps.redis, partition, place, next, new Map([[imei, state]]));
   place = next;
 }
 type Whose = Pick<VehicleState, 'terminalSinceMs'> & { readonly _id: number };
@@ -42,12 +42,12 @@ async function newVehicle(imei: string): Promise<Whose> {
   return vehicleOf(imei);
 }
 async function vehicleOf(imei: string): Promise<Whose> {
-  const found = await findVehicleByImei(world.deps.records, imei);
+  const found = await findVehicleByImei(harness.deps.records, imei);
   if (found === null) throw new Error(`no vehicle has ${imei}`);
   return found;
 }
 async function isKnown(imei: string): Promise<boolean> {
-  const { redis } = world.deps;
+  const { redis } = harness.deps;
   const [states, locations] = await Promise.all([readStatesOfRedis(redis, [imei]), readLastLocations(redis, [imei])]);
   expect(locations.size).toBe(states.size);
   return states.size > 0;

@@ -19,7 +19,7 @@ import type { AttachmentRequest } from '../event-consumers/attachment-requests.t
 import { PresenceStore } from '../event-consumers/presence-store.ts';
 import { lastLocationOf } from '../testing/last-location.ts';
 import { LiveEventRecorder } from '../testing/live-event-recorder.ts';
-import { PlatformWorld } from '../testing/platform-world.ts';
+import { PlatformHarness } from '../testing/platform-harness.ts';
 import { newImei, Terminals } from '../testing/terminals.ts';
 import { readOffset } from './partition-offsets.ts';
 
@@ -28,21 +28,21 @@ jest.setTimeout(180_000);
 const partitions = 3;
 const silent = createLogger('telemetry-test', process.env['TEST_LOG_LEVEL'] ?? 'silent');
 let redis: ServerProcess;
-let world: PlatformWorld;
+let harness: PlatformHarness;
 let second: PlatformApi;
 
 beforeAll(async () => {
   redis = await (await ServerProcess.redis()).start();
-  world = await PlatformWorld.open({
+  harness = await PlatformHarness.open({
     PLATFORM_ROLES: 'api,telemetry',
     TELEMETRY_PARTITIONS: String(partitions),
     REDIS_URL: `redis://127.0.0.1:${redis.port}`,
   });
-  second = await create({ ...world.deps.config, PLATFORM_ROLES: 'telemetry', HTTP_PORT: 0 }, { log: silent });
+  second = await create({ ...harness.deps.config, PLATFORM_ROLES: 'telemetry', HTTP_PORT: 0 }, { log: silent });
 });
 afterAll(async () => {
   await second.stop();
-  await world.close();
+  await harness.close();
   await redis.remove();
 });
 
@@ -53,7 +53,7 @@ interface Vehicle {
 
 async function newVehicle(): Promise<Vehicle> {
   const imei = newImei();
-  const made = await world.as(world.ours.owner).post('/api/vehicles', { vehicle_no: `T${imei}`, imei });
+  const made = await harness.as(harness.ours.owner).post('/api/vehicles', { vehicle_no: `T${imei}`, imei });
   expect(made.status).toBe(201);
   return { id: made.data.id, imei };
 }
@@ -83,11 +83,11 @@ async function report(imei: string, locations: readonly LocationReport[], editio
   await publishBatch(imei, batch.take());
 }
 async function publishBatch(imei: string, payload: Uint8Array): Promise<void> {
-  await world.bus.js.publish(telemetrySubject(telemetryPartition(imei, partitions)), payload);
+  await harness.bus.js.publish(telemetrySubject(telemetryPartition(imei, partitions)), payload);
 }
 
 const notificationsOf = async ({ id }: Vehicle): Promise<{ notification_type: string; attributes: object }[]> => {
-  const { body } = await world.as(world.ours.owner).get(`/api/notifications?vehicle_id=${id}&limit=100`);
+  const { body } = await harness.as(harness.ours.owner).get(`/api/notifications?vehicle_id=${id}&limit=100`);
   return (body as { data: { notification_type: string; attributes: object }[] }).data;
 };
 const typesOf = async (vehicle: Vehicle): Promise<string[]> =>
@@ -97,11 +97,11 @@ const typesOf = async (vehicle: Vehicle): Promise<string[]> =>
 async function applied(): Promise<void> {
   const marks = await Promise.all(
     Array.from({ length: partitions }, (_unused, partition) =>
-      world.bus.js.publish(telemetrySubject(partition), new TelemetryBatch().take()),
+      harness.bus.js.publish(telemetrySubject(partition), new TelemetryBatch().take()),
     ),
   );
   await waitFor(async () => {
-    const places = await Promise.all(marks.map((_mark, partition) => readOffset(world.deps.redis, partition)));
+    const places = await Promise.all(marks.map((_mark, partition) => readOffset(harness.deps.redis, partition)));
     return places.every((place, at) => (place?.seq ?? 0) >= (marks[at]?.seq ?? 0));
   });
 }
@@ -111,7 +111,7 @@ describe('telemetry', () => {
     const vehicle = await newVehicle();
     await report(vehicle.imei, [location(startMs), location(startMs + 1_000, { alarm: 1, speedKmh: 61.5 })]);
     await applied();
-    const response = await world.as(world.ours.owner).get(`/api/vehicles/${vehicle.id}`);
+    const response = await harness.as(harness.ours.owner).get(`/api/vehicles/${vehicle.id}`);
     expect(response.data).toMatchObject({
       state: 'moving',
       location: { latitude: 22.5431, speed: 61.5, alarms: ['sos'], timestamp: startMs + 1_000, source: 'jt808' },
@@ -120,7 +120,7 @@ describe('telemetry', () => {
     const speeds = async (): Promise<number[]> => {
       const found: number[] = [];
       const window = { fromMs: startMs - 1, toMs: startMs + 10_000 };
-      for await (const { position } of readPositions(world.deps.database, vehicle.id, window))
+      for await (const { position } of readPositions(harness.deps.database, vehicle.id, window))
         found.push(position.speed);
       return found;
     };
@@ -130,7 +130,7 @@ describe('telemetry', () => {
 
   it('restarts the mileage count of a terminal that was removed and assigned again', async () => {
     const vehicle = await newVehicle();
-    const owner = world.as(world.ours.owner);
+    const owner = harness.as(harness.ours.owner);
     const at = (seconds: number, km: number): LocationReport =>
       location(startMs + seconds * 1_000, {
         extras: [createAdditionalItem(additionalItemDefinitions.mileage, { mileageKm: 100 + km })],
@@ -145,7 +145,7 @@ describe('telemetry', () => {
     await waitFor(async () => {
       await report(vehicle.imei, [at(120, 2)]);
       await applied();
-      const state = (await readStates(world.deps.redis, world.deps.database, [vehicle.imei])).get(vehicle.imei);
+      const state = (await readStates(harness.deps.redis, harness.deps.database, [vehicle.imei])).get(vehicle.imei);
       return state?.terminalSinceMs !== undefined;
     });
     expect(await odometer()).toBe(1);
@@ -168,15 +168,15 @@ describe('telemetry', () => {
     const time = cameraTime(startMs);
     const alarm = createAdditionalItem(additionalItemDefinitions.dsmAlarm, { ...item, ...place, time, tag });
     await report(vehicle.imei, [location(startMs, { extras: [alarm] })]);
-    const requests = world.deps.database.collection<AttachmentRequest>('attachment_requests');
+    const requests = harness.deps.database.collection<AttachmentRequest>('attachment_requests');
     const found = async () => (await requests.find({ vehicleId: vehicle.id }).toArray())[0];
     await waitFor(async () => (await found()) !== undefined);
     const [notification] = (
-      await world.as(world.ours.owner).get(`/api/notifications?vehicle_id=${vehicle.id}&type=dsm_fatigue`)
+      await harness.as(harness.ours.owner).get(`/api/notifications?vehicle_id=${vehicle.id}&type=dsm_fatigue`)
     ).items;
     expect(await found()).toMatchObject({
       imei: vehicle.imei,
-      accountId: world.ours.accountId,
+      accountId: harness.ours.accountId,
       notificationId: notification?.id,
       count: 2,
       atMs: startMs,
@@ -210,12 +210,12 @@ describe('telemetry', () => {
     ['moves', 50, 'moving'],
   ])('publishes one status change for a terminal that returns and %s', async (_case, speedKmh, state) => {
     const vehicle = await newVehicle();
-    const terminals = new Terminals(world.deps);
-    const ear = new LiveEventRecorder(world);
+    const terminals = new Terminals(harness.deps);
+    const ear = new LiveEventRecorder(harness);
     const longAgoMs = Date.now() - 3_600_000;
     const before = { ...lastLocationOf(vehicle.imei, 22.5, 114.1), timestamp: longAgoMs, serverTimestamp: longAgoMs };
-    await writeLastLocation(world.deps.redis, before);
-    await new PresenceStore(world.deps.redis).notice(vehicle.imei, {
+    await writeLastLocation(harness.deps.redis, before);
+    await new PresenceStore(harness.deps.redis).notice(vehicle.imei, {
       connected: false,
       isOffline: true,
       seenMs: longAgoMs,
@@ -225,7 +225,7 @@ describe('telemetry', () => {
     const says = { speedKmh, status: speedKmh === 0 ? 0b10 : 0b11 };
     await report(vehicle.imei, [location(Date.now(), says)]);
     await waitFor(() => statuses().length > 0);
-    publish(world.bus, sessionChanged, { imei: vehicle.imei, isOnline: true, atMs: Date.now() });
+    publish(harness.bus, sessionChanged, { imei: vehicle.imei, isOnline: true, atMs: Date.now() });
     await report(vehicle.imei, [location(Date.now() + 1_000, says)]);
     await waitFor(() => ear.of('location', vehicle.id).length > 1);
     expect(statuses()).toEqual([['offline', state]]);
@@ -255,21 +255,21 @@ describe('telemetry', () => {
     await publishBatch(vehicle.imei, batch.take());
     await report(vehicle.imei, [location(startMs)]);
     await applied();
-    expect((await readLastLocations(world.deps.redis, [vehicle.imei])).get(vehicle.imei)?.timestamp).toBe(startMs);
+    expect((await readLastLocations(harness.deps.redis, [vehicle.imei])).get(vehicle.imei)?.timestamp).toBe(startMs);
   });
 
   it('ignores terminals without a vehicle', async () => {
     const imei = newImei();
     await report(imei, [location(startMs, { alarm: 1 })]);
     await applied();
-    expect((await readStates(world.deps.redis, world.deps.database, [imei])).size).toBe(0);
+    expect((await readStates(harness.deps.redis, harness.deps.database, [imei])).size).toBe(0);
   });
 
   it('uses the time of arrival for a clock that is far ahead', async () => {
     const vehicle = await newVehicle();
     await report(vehicle.imei, [location(Date.now() + 86_400_000)]);
     await applied();
-    const { timestamp } = (await readLastLocations(world.deps.redis, [vehicle.imei])).get(vehicle.imei) ?? {};
+    const { timestamp } = (await readLastLocations(harness.deps.redis, [vehicle.imei])).get(vehicle.imei) ?? {};
     expect(Math.abs((timestamp ?? 0) - Date.now())).toBeLessThan(60_000);
   });
 
@@ -277,21 +277,21 @@ describe('telemetry', () => {
     const vehicle = await newVehicle();
     await report(vehicle.imei, [location(startMs, { alarm: 1 })]);
     await applied();
-    await world.deps.redis.flushDb();
+    await harness.deps.redis.flushDb();
     await report(vehicle.imei, [location(startMs + 1_000, { alarm: 1 })]);
     await applied();
     expect((await typesOf(vehicle)).filter((type) => type === 'sos')).toEqual(['sos']);
   });
 
   it('does not restore terminals that left their vehicles in a Redis that restarted with older data', async () => {
-    const { redis: known } = world.deps;
+    const { redis: known } = harness.deps;
     const left = await newVehicle();
     const partition = telemetryPartition(left.imei, partitions);
     let other = await newVehicle();
     while (telemetryPartition(other.imei, partitions) !== partition) other = await newVehicle();
     await report(left.imei, [location(startMs)]);
     await applied();
-    expect((await world.as(world.ours.owner).put(`/api/vehicles/${left.id}`, { imei: null })).status).toBe(200);
+    expect((await harness.as(harness.ours.owner).put(`/api/vehicles/${left.id}`, { imei: null })).status).toBe(200);
     let second = 0;
     // Both replicas have received the change by then.
     await waitFor(async () => {
@@ -313,9 +313,9 @@ describe('telemetry', () => {
     await second.stop();
     await report(vehicle.imei, [location(startMs + 1_000, { alarm: 1 }), location(startMs + 2_000, { alarm: 0 })]);
     await applied();
-    second = await create({ ...world.deps.config, PLATFORM_ROLES: 'telemetry', HTTP_PORT: 0 }, { log: silent });
+    second = await create({ ...harness.deps.config, PLATFORM_ROLES: 'telemetry', HTTP_PORT: 0 }, { log: silent });
     expect((await typesOf(vehicle)).filter((type) => type === 'sos')).toEqual(['sos']);
-    expect((await readLastLocations(world.deps.redis, [vehicle.imei])).get(vehicle.imei)?.timestamp).toBe(
+    expect((await readLastLocations(harness.deps.redis, [vehicle.imei])).get(vehicle.imei)?.timestamp).toBe(
       startMs + 2_000,
     );
   });

@@ -13,11 +13,11 @@ import { pdf } from './pdf.ts';
 import {
   type ApiResponse,
   type Client,
-  type PlatformWorld,
+  type PlatformHarness,
   type Tenant,
   type TestUser,
   testPassword,
-} from './platform-world.ts';
+} from './platform-harness.ts';
 import { testPosition } from './positions.ts';
 
 /** Data of a tenant of the isolation test: one record of every kind, and its users. */
@@ -56,20 +56,20 @@ export const wayOf = {
 };
 
 /** Creates the same records for any tenant, over HTTP wherever possible. */
-export async function makeTenantData(world: PlatformWorld, tenant: Tenant, mark: string): Promise<TenantData> {
-  const client = world.as(tenant.owner);
-  const dealer = await world.user('dealer', tenant, { name: `${mark} dealer` });
+export async function makeTenantData(harness: PlatformHarness, tenant: Tenant, mark: string): Promise<TenantData> {
+  const client = harness.as(tenant.owner);
+  const dealer = await harness.user('dealer', tenant, { name: `${mark} dealer` });
   const phone = `+1415555${1000 + tenant.accountId}`;
-  const user = await world.user('manager', tenant, { name: `${mark} manager`, phoneNumber: phone });
+  const user = await harness.user('manager', tenant, { name: `${mark} manager`, phoneNumber: phone });
   const imei = digits(12);
   const miningImei = digits(15);
   const vehicle = made(await client.post('/api/vehicles', { vehicle_no: `${mark}1`, imei }));
   const vehicleIds = { vehicles: [vehicle.id] };
-  await reportsOf(world, tenant, { mark, imei, vehicleId: vehicle.id });
+  await reportsOf(harness, tenant, { mark, imei, vehicleId: vehicle.id });
   const links = await linksOf(client, { mark, userId: user.id, vehicleId: vehicle.id });
   const scopes = ['read', 'write', 'command', 'video', 'ingest', 'webhook'];
   const minting = made(await client.post('/api/api-keys', { name: mark, scopes, can_mint_tokens: true }));
-  await world.anonymous.post('/api/auth/login', { identifier: tenant.owner.email, password: testPassword });
+  await harness.anonymous.post('/api/auth/login', { identifier: tenant.owner.email, password: testPassword });
   const sessions = await client.get('/api/auth/sessions');
   const post = async (path: string, body: object): Promise<number> => made(await client.post(path, body)).id;
   return {
@@ -83,7 +83,7 @@ export async function makeTenantData(world: PlatformWorld, tenant: Tenant, mark:
       mark,
       latitude: latitudeOf(tenant.accountId),
       account: made(
-        await world.as(dealer).post('/api/accounts', {
+        await harness.as(dealer).post('/api/accounts', {
           name: `${mark} customer`,
           owner: { name: mark, email: `${mark.toLowerCase()}-${digits(6)}@fleet.example` },
         }),
@@ -132,9 +132,9 @@ export async function makeTenantData(world: PlatformWorld, tenant: Tenant, mark:
           'command_id'
         ],
       ),
-      ...(await mediaOf(world, tenant, { imei, vehicleId: vehicle.id })),
-      notification: await notificationOf(world, tenant, { mark, imei, vehicleId: vehicle.id }),
-      delivery: await deliveryOf(world, tenant, { mark, imei, vehicleId: vehicle.id, webhookId: links['webhook'] }),
+      ...(await mediaOf(harness, tenant, { imei, vehicleId: vehicle.id })),
+      notification: await notificationOf(harness, tenant, { mark, imei, vehicleId: vehicle.id }),
+      delivery: await deliveryOf(harness, tenant, { mark, imei, vehicleId: vehicle.id, webhookId: links['webhook'] }),
     },
   };
 }
@@ -154,7 +154,7 @@ async function linksOf(
 
 /** Stores data of the vehicle: its last position, its history, and a message. */
 async function reportsOf(
-  { deps, records }: PlatformWorld,
+  { deps, records }: PlatformHarness,
   { accountId }: Tenant,
   { mark, imei, vehicleId }: { mark: string; imei: string; vehicleId: number },
 ): Promise<void> {
@@ -181,7 +181,7 @@ async function reportsOf(
 }
 
 async function deliveryOf(
-  { deps }: PlatformWorld,
+  { deps }: PlatformHarness,
   { accountId, owner }: Tenant,
   {
     mark,
@@ -206,17 +206,17 @@ async function deliveryOf(
 
 /** Stores a picture whose file is on the fake upload-ftp pod. */
 async function mediaOf(
-  world: PlatformWorld,
+  harness: PlatformHarness,
   { accountId, owner }: Tenant,
   { imei, vehicleId }: { imei: string; vehicleId: number },
 ): Promise<{ media: number; mediaUrl: string }> {
-  const { record } = await insertMedia(world.records, newMedia({ accountId, _id: vehicleId, imei }, mediaPodId));
-  await countBytes(world.deps.database, record, record.sizeBytes);
-  return { media: record._id, mediaUrl: mediaUrl(world.deps, record._id, owner.id) };
+  const { record } = await insertMedia(harness.records, newMedia({ accountId, _id: vehicleId, imei }, mediaPodId));
+  await countBytes(harness.deps.database, record, record.sizeBytes);
+  return { media: record._id, mediaUrl: mediaUrl(harness.deps, record._id, owner.id) };
 }
 
 async function notificationOf(
-  { records }: PlatformWorld,
+  { records }: PlatformHarness,
   { accountId }: Tenant,
   { mark, imei, vehicleId }: { mark: string; imei: string; vehicleId: number },
 ): Promise<number> {

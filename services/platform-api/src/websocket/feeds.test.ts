@@ -2,32 +2,32 @@ import type { Bus } from '@fleet/bus';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { recordTestNotification } from '../testing/notifications.ts';
-import { PlatformWorld } from '../testing/platform-world.ts';
+import { PlatformHarness } from '../testing/platform-harness.ts';
 import { Feeds } from './feeds.ts';
 import { paceTickMs } from './pace.ts';
 
 // Uses real servers, which respond late on a busy machine.
 jest.setTimeout(60_000);
 
-let world: PlatformWorld;
+let harness: PlatformHarness;
 beforeAll(async () => {
-  world = await PlatformWorld.open();
+  harness = await PlatformHarness.open();
 });
 afterEach(() => {
   jest.restoreAllMocks();
 });
-afterAll(() => world.close());
+afterAll(() => harness.close());
 
 describe('a silent broker connection', () => {
   it('loses no recorded event until it is detected', async () => {
-    const { accountId, owner } = world.ours;
-    const { data } = await world.as(owner).post('/api/vehicles', { vehicle_no: 'SILENT 1' });
+    const { accountId, owner } = harness.ours;
+    const { data } = await harness.as(owner).post('/api/vehicles', { vehicle_no: 'SILENT 1' });
     let isSilent = true;
     let reconnected: () => void = () => undefined;
-    const { nc } = world.bus;
+    const { nc } = harness.bus;
     const flush = () => (isSilent ? new Promise<void>(() => undefined) : nc.flush());
     const bus: Bus = {
-      ...world.bus,
+      ...harness.bus,
       nc: new Proxy(nc, {
         get: (_target, name) => {
           const value: unknown = name === 'flush' ? flush : Reflect.get(nc, name);
@@ -41,10 +41,10 @@ describe('a silent broker connection', () => {
         return () => undefined;
       },
     };
-    const feeds = new Feeds({ ...world.deps, bus }, async () => undefined);
+    const feeds = new Feeds({ ...harness.deps, bus }, async () => undefined);
     const received: unknown[] = [];
     feeds.join(accountId, { offer: ({ type, data: { id } }) => void (type === 'notification' && received.push(id)) });
-    const { _id } = await recordTestNotification(world.deps, accountId, { vehicleId: data.id });
+    const { _id } = await recordTestNotification(harness.deps, accountId, { vehicleId: data.id });
     // Half a minute later the connection is given up and opened again.
     const noticedMs = Date.now() + 30_000;
     const clock = jest.spyOn(Date, 'now').mockImplementation(() => noticedMs);

@@ -7,7 +7,7 @@ import type { ClientOptions } from 'ws';
 import { Principals } from '../access/principals.ts';
 import { makeWebsocketToken } from '../domains/last-positions/websocket-tokens.ts';
 import { LiveClient } from '../testing/live-client.ts';
-import { PlatformWorld } from '../testing/platform-world.ts';
+import { PlatformHarness } from '../testing/platform-harness.ts';
 import { startWebsocket } from './start.ts';
 
 // Uses real sockets, which respond late on a busy machine.
@@ -17,18 +17,18 @@ const log = createLogger('heartbeat-test', 'silent');
 /** Number of events between two pings: with fewer, a busy client would be closed wrongly. */
 const secondMs = 20;
 
-let world: PlatformWorld;
+let harness: PlatformHarness;
 let principals: Principals;
 let lifecycle: Lifecycle;
 let server: Server;
 let metrics: Registry;
 beforeAll(async () => {
-  world = await PlatformWorld.open();
-  principals = new Principals(world.records, world.bus, log);
+  harness = await PlatformHarness.open();
+  principals = new Principals(harness.records, harness.bus, log);
 });
 afterAll(async () => {
   principals.stop();
-  await world.close();
+  await harness.close();
 });
 beforeEach(async () => {
   lifecycle = new Lifecycle(log);
@@ -36,7 +36,7 @@ beforeEach(async () => {
   server = createServer();
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  startWebsocket(world.deps, lifecycle, server, { principals, origins: new Set(), metrics, secondMs });
+  startWebsocket(harness.deps, lifecycle, server, { principals, origins: new Set(), metrics, secondMs });
 });
 afterEach(async () => {
   await lifecycle.stop();
@@ -44,9 +44,9 @@ afterEach(async () => {
 });
 
 async function connect(options: ClientOptions = {}): Promise<{ client: LiveClient; pings: () => number }> {
-  const { id: userId, accountId, sessionId } = world.ours.owner;
+  const { id: userId, accountId, sessionId } = harness.ours.owner;
   const holder = { accountId, userId, sessionId, mintedByKeyId: null, keyId: null, scopes: [] };
-  const token = await makeWebsocketToken(world.deps.redis, holder);
+  const token = await makeWebsocketToken(harness.deps.redis, holder);
   const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const client = await LiveClient.open(base, `?token=${token}`, options);
   let count = 0;

@@ -1,13 +1,13 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { LiveClient } from '../testing/live-client.ts';
-import { LiveWorld } from '../testing/live-world.ts';
+import { LiveHarness } from '../testing/live-harness.ts';
 
 // Uses real servers, which respond late on a busy machine.
 jest.setTimeout(60_000);
 
-let live: LiveWorld;
+let live: LiveHarness;
 beforeAll(async () => {
-  live = await LiveWorld.open();
+  live = await LiveHarness.open();
 });
 afterEach(() => live.hangUp());
 afterAll(() => live.close());
@@ -24,27 +24,27 @@ async function newKey(addresses: readonly string[] = []) {
 }
 
 const tokenFor = async (headers: Record<string, string>): Promise<string> => {
-  const { status, body } = await live.world.with(headers).get('/api/user/generate-websocket-token');
+  const { status, body } = await live.harness.with(headers).get('/api/user/generate-websocket-token');
   expect(status).toBe(200);
   return (body as { token: string }).token;
 };
 
 /** Uses the token of the owner's session, and the key. */
 const withSession = (key: string) =>
-  tokenFor({ 'x-api-key': key, authorization: `Bearer ${live.world.ours.owner.token}` });
+  tokenFor({ 'x-api-key': key, authorization: `Bearer ${live.harness.ours.owner.token}` });
 
 /** Uses a token created by the key, and the key. */
 async function minted(key: string): Promise<string> {
-  const { status, data } = await live.world
+  const { status, data } = await live.harness
     .with({ 'x-api-key': key })
-    .post('/api/auth/api-token', { user_id: live.world.ours.owner.id });
+    .post('/api/auth/api-token', { user_id: live.harness.ours.owner.id });
   expect(status).toBe(200);
   return tokenFor({ 'x-api-key': key, authorization: `Bearer ${String(data['access_token'])}` });
 }
 
 /** Changes the database directly, without an event. */
 const allowOnly = async (id: number, ipAllowlist: readonly string[]): Promise<void> => {
-  await live.world.records.collection('api_keys').updateOne({ _id: id }, { $set: { ipAllowlist } });
+  await live.harness.records.collection('api_keys').updateOne({ _id: id }, { $set: { ipAllowlist } });
 };
 
 const isOpen = (client: LiveClient): boolean => client.closed === undefined;
@@ -132,7 +132,7 @@ describe('a key whose revocation was missed', () => {
   it('closes its connections all the same', async () => {
     const { id, key } = await newKey();
     const client = await live.ready(`?token=${await withSession(key)}`);
-    await live.world.records.collection('api_keys').updateOne({ _id: id }, { $set: { revokedAt: new Date() } });
+    await live.harness.records.collection('api_keys').updateOne({ _id: id }, { $set: { revokedAt: new Date() } });
     await client.until(() => client.closed !== undefined);
     expect(client.closed).toMatchObject({ code: 4403 });
   });

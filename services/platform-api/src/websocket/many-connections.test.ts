@@ -5,7 +5,7 @@ import { hashKey } from '../domains/api-keys/rules.ts';
 import { verifyKey } from '../domains/api-keys/use-cases.ts';
 import { makeWebsocketToken } from '../domains/last-positions/websocket-tokens.ts';
 import type { User } from '../domains/users/schema.ts';
-import { LiveWorld } from '../testing/live-world.ts';
+import { LiveHarness } from '../testing/live-harness.ts';
 import { maxConnections } from './registry.ts';
 
 // Five thousand handshakes on a machine that may be busy.
@@ -15,15 +15,15 @@ const users = 500;
 const connections = users * maxConnections;
 const mebibyte = 1024 * 1024;
 
-let live: LiveWorld;
+let live: LiveHarness;
 beforeAll(async () => {
-  live = await LiveWorld.open();
+  live = await LiveHarness.open();
 });
 afterAll(() => live.close());
 
 /** Creates users of the first tenant with one write. */
 async function manyUsers(): Promise<number[]> {
-  const { records, ours } = live.world;
+  const { records, ours } = live.harness;
   const collection = records.collection<User>('users');
   const pattern = await collection.findOne({ _id: ours.owner.id });
   if (pattern === null) throw new Error('there is no owner');
@@ -62,13 +62,13 @@ class CountingClients {
 
 describe('five thousand connections to one process', () => {
   it('all receive every event, with little memory', async () => {
-    const { world } = live;
+    const { harness } = live;
     const vehicle = await live.newVehicle();
-    const keyId = (await verifyKey(world.records, hashKey(world.ours.apiKey)))?._id ?? 0;
+    const keyId = (await verifyKey(harness.records, hashKey(harness.ours.apiKey)))?._id ?? 0;
     const tokens = await Promise.all(
       (await manyUsers()).map((userId) =>
-        makeWebsocketToken(world.deps.redis, {
-          accountId: world.ours.accountId,
+        makeWebsocketToken(harness.deps.redis, {
+          accountId: harness.ours.accountId,
           userId,
           sessionId: null,
           mintedByKeyId: keyId,

@@ -2,27 +2,27 @@ import { connect } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { writeLastLocation } from '../domains/last-positions/store.ts';
-import { LiveWorld } from '../testing/live-world.ts';
+import { LiveHarness } from '../testing/live-harness.ts';
 import { recordTestNotification } from '../testing/notifications.ts';
 import { testPosition } from '../testing/positions.ts';
 
 // Uses real servers, which respond late on a busy machine.
 jest.setTimeout(90_000);
 
-let live: LiveWorld;
+let live: LiveHarness;
 beforeAll(async () => {
-  live = await LiveWorld.open();
+  live = await LiveHarness.open();
 });
 afterAll(() => live.close());
 afterEach(() => live.hangUp());
 
 describe('during a broker outage', () => {
   it('recorded events are sent when it is back, once', async () => {
-    const { world } = live;
+    const { harness } = live;
     const vehicle = await live.newVehicle();
-    const client = await live.as(world.ours.owner, live.replicaBase);
-    const stranger = await live.as(world.theirs.owner, live.replicaBase);
-    const record = () => recordTestNotification(world.deps, world.ours.accountId, { vehicleId: vehicle.id });
+    const client = await live.as(harness.ours.owner, live.replicaBase);
+    const stranger = await live.as(harness.theirs.owner, live.replicaBase);
+    const record = () => recordTestNotification(harness.deps, harness.ours.accountId, { vehicleId: vehicle.id });
     const received = await record();
     live.publish(vehicle.id, [
       {
@@ -31,17 +31,17 @@ describe('during a broker outage', () => {
       },
     ]);
     await client.next('notification');
-    await world.nats.kill();
+    await harness.nats.kill();
     await waitFor(() => !live.replica.deps.bus.isUp());
     const missed = [await record(), await record()];
-    await writeLastLocation(world.deps.redis, testPosition(vehicle.imei, { latitude: 7 }));
+    await writeLastLocation(harness.deps.redis, testPosition(vehicle.imei, { latitude: 7 }));
     // It has its position from before the outage; greeting and snapshot need no broker.
-    const late = await live.as(await world.user('viewer'), live.replicaBase);
-    await world.nats.start();
+    const late = await live.as(await harness.user('viewer'), live.replicaBase);
+    await harness.nats.start();
     await client.next('notification', 3);
     expect((await client.next('location')).data).toMatchObject({ vehicle_id: vehicle.id, latitude: 7 });
     const later = await record();
-    await waitFor(() => world.bus.isUp());
+    await waitFor(() => harness.bus.isUp());
     live.publish(vehicle.id, [
       { type: 'notification', data: { id: later._id, version: 1, notification_type: 'sos', vehicle_id: vehicle.id } },
     ]);
@@ -49,7 +49,7 @@ describe('during a broker outage', () => {
     await client.settle();
     const eventIds = client.of('notification').map(({ data }) => data['id']);
     expect(eventIds).toEqual([received, ...missed, later].map(({ _id }) => _id));
-    expect(client.of('notification')[1]?.data).toMatchObject({ user: world.ours.owner.id });
+    expect(client.of('notification')[1]?.data).toMatchObject({ user: harness.ours.owner.id });
     await late.next('notification');
     await stranger.settle();
     expect([...stranger.of('notification'), ...stranger.of('location')]).toEqual([]);
@@ -58,40 +58,40 @@ describe('during a broker outage', () => {
 
 describe('access that ends during a broker outage', () => {
   it('closes the connections of other replicas all the same', async () => {
-    const { world } = live;
-    const user = await world.user('manager');
+    const { harness } = live;
+    const user = await harness.user('manager');
     const [here, there] = [await live.as(user), await live.as(user, live.replicaBase)];
-    const other = await live.as(await world.user('manager'), live.replicaBase);
-    await world.nats.kill();
-    await waitFor(() => !world.bus.isUp() && !live.replica.deps.bus.isUp());
-    expect((await world.as(user).post('/api/auth/logout')).status).toBe(200);
+    const other = await live.as(await harness.user('manager'), live.replicaBase);
+    await harness.nats.kill();
+    await waitFor(() => !harness.bus.isUp() && !live.replica.deps.bus.isUp());
+    expect((await harness.as(user).post('/api/auth/logout')).status).toBe(200);
     const atMs = Date.now();
     for (const client of [here, there]) expect(await client.ended()).toMatchObject({ code: 4403 });
     // By its cache TTL alone, a replica would notice it after fifteen seconds.
     expect(Date.now() - atMs).toBeLessThan(10_000);
     await other.settle();
     expect(other.closed).toBeUndefined();
-    await world.nats.start();
-    await waitFor(() => world.bus.isUp() && live.replica.deps.bus.isUp());
+    await harness.nats.start();
+    await waitFor(() => harness.bus.isUp() && live.replica.deps.bus.isUp());
   });
 
   it('takes effect before missed events are sent', async () => {
-    const { world } = live;
+    const { harness } = live;
     const vehicle = await live.newVehicle();
-    const guest = await live.as(world.theirs.owner, live.replicaBase);
+    const guest = await live.as(harness.theirs.owner, live.replicaBase);
     guest.send({ type: 'subscribe', events: ['vehicle', 'notification'] });
     await guest.next('subscribed');
     const permissions = ['view', 'notifications'];
-    const share = { secondaryUser: world.theirs.owner.id, vehicles: [vehicle.id], permissions };
+    const share = { secondaryUser: harness.theirs.owner.id, vehicles: [vehicle.id], permissions };
     expect((await live.owner.post('/api/vehicle/share-vehicles', share)).status).toBe(200);
     await guest.next('vehicle');
-    const owner = await live.as(world.ours.owner, live.replicaBase);
-    await world.nats.kill();
+    const owner = await live.as(harness.ours.owner, live.replicaBase);
+    await harness.nats.kill();
     await waitFor(() => !live.replica.deps.bus.isUp());
-    await recordTestNotification(world.deps, world.ours.accountId, { vehicleId: vehicle.id });
+    await recordTestNotification(harness.deps, harness.ours.accountId, { vehicleId: vehicle.id });
     // Simulates a process whose event was lost.
-    await world.deps.records.collection('shares').deleteMany({ vehicleId: vehicle.id });
-    await world.nats.start();
+    await harness.deps.records.collection('shares').deleteMany({ vehicleId: vehicle.id });
+    await harness.nats.start();
     await owner.next('notification');
     await waitFor(() => guest.of('vehicle').length === 2);
     await guest.settle();
@@ -110,7 +110,7 @@ describe('a client that violates the websocket protocol', () => {
     ['a control frame that is too long', Buffer.from('89fe0080000000', 'hex')],
     ['a compressed frame that was not agreed on', Buffer.from('c18000000000', 'hex')],
   ])('is closed for %s', async (_case, bytes) => {
-    const token = await live.tokenOf(live.world.ours.owner);
+    const token = await live.tokenOf(live.harness.ours.owner);
     const { port, hostname } = new URL(live.base);
     const socket = connect(Number(port), hostname);
     const ended = new Promise<void>((resolve) => socket.once('close', () => resolve()));

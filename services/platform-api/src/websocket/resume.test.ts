@@ -2,19 +2,19 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest 
 import { toNotificationResponse } from '../domains/notifications/responses.ts';
 import type { Notification } from '../domains/notifications/schema.ts';
 import type { LiveClient } from '../testing/live-client.ts';
-import { LiveWorld, type TestEvent } from '../testing/live-world.ts';
+import { LiveHarness, type TestEvent } from '../testing/live-harness.ts';
 import { recordTestNotification } from '../testing/notifications.ts';
-import type { PlatformWorld } from '../testing/platform-world.ts';
+import type { PlatformHarness } from '../testing/platform-harness.ts';
 
 // Uses real servers, which respond late on a busy machine.
 jest.setTimeout(60_000);
 
-let live: LiveWorld;
-let world: PlatformWorld;
+let live: LiveHarness;
+let harness: PlatformHarness;
 let vehicleId: number;
 beforeAll(async () => {
-  live = await LiveWorld.open();
-  world = live.world;
+  live = await LiveHarness.open();
+  harness = live.harness;
 });
 afterAll(() => live.close());
 beforeEach(async () => {
@@ -24,13 +24,13 @@ afterEach(() => live.hangUp());
 
 /** Creates a recorded notification. */
 const record = (type = 'sos', of: Partial<Notification> = {}): Promise<Notification> =>
-  recordTestNotification(world.deps, world.ours.accountId, { vehicleId, type, ...of });
+  recordTestNotification(harness.deps, harness.ours.accountId, { vehicleId, type, ...of });
 
 /** Publishes the event of a record, as the rules do. */
 const eventOf = (notification: Notification): TestEvent => ({
   type: 'notification',
   vehicleId: notification.vehicleId,
-  data: { ...toNotificationResponse(notification), user: world.ours.owner.id },
+  data: { ...toNotificationResponse(notification), user: harness.ours.owner.id },
 });
 
 const toViewerEvent = (client: LiveClient) => client.of('notification').map(({ data }) => data['id']);
@@ -46,7 +46,7 @@ describe('resume', () => {
       Notification,
       Notification,
     ];
-    const client = await live.as(world.ours.owner);
+    const client = await live.as(harness.ours.owner);
     // Published before the resume, and once more afterwards.
     live.publish(vehicleId, [eventOf(fourth)]);
     await client.next('notification');
@@ -62,13 +62,13 @@ describe('resume', () => {
     expect(ids).toHaveLength(5);
     expect(ids.at(-1)).toBe(later._id);
     const [, told] = client.of('notification');
-    expect(told?.data).toMatchObject({ notification_type: 'sos', user: world.ours.owner.id, driver_id: 9 });
+    expect(told?.data).toMatchObject({ notification_type: 'sos', user: harness.ours.owner.id, driver_id: 9 });
     expect(client.of('error')).toEqual([]);
   });
 
   it('loses no notification that is recorded while it runs', async () => {
     const since = await record();
-    const client = await live.as(world.ours.owner, live.replicaBase);
+    const client = await live.as(harness.ours.owner, live.replicaBase);
     const expected: number[] = [];
     for (let n = 0; n < 30; n += 1) {
       if (n === 10) client.send({ type: 'resume', since: since._id });
@@ -84,7 +84,7 @@ describe('resume', () => {
 
   it('repeats changed notifications', async () => {
     const made = await record();
-    const client = await live.as(world.ours.owner);
+    const client = await live.as(harness.ours.owner);
     live.publish(vehicleId, [
       eventOf(made),
       eventOf({ ...made, version: 2, attributes: '{"count":2}' }),
@@ -102,10 +102,10 @@ describe('resume', () => {
     const { id: other } = await live.newVehicle();
     await record('sos', { vehicleId: other });
     const old = await record();
-    await world.records
+    await harness.records
       .collection<Notification>('notifications')
       .updateOne({ _id: old._id }, { $set: { createdAt: new Date(Date.now() - 25 * 3_600_000) } });
-    const client = await live.as(world.ours.owner);
+    const client = await live.as(harness.ours.owner);
     client.send({ type: 'subscribe', vehicles: [vehicleId], events: ['notification'] });
     client.send({ type: 'resume', since: since._id });
     await client.next('notification');
@@ -116,7 +116,7 @@ describe('resume', () => {
   it('sends a guest notifications of shared vehicles only, as the share permits', async () => {
     const since = await record();
     const { id: other } = await live.newVehicle();
-    const guest = await world.user('manager', world.theirs);
+    const guest = await harness.user('manager', harness.theirs);
     const share = (vehicles: number[], permissions: string[]) =>
       live.owner.post('/api/vehicle/share-vehicles', { secondaryUser: guest.id, vehicles, permissions });
     await share([vehicleId], ['view', 'notifications']);
@@ -128,7 +128,7 @@ describe('resume', () => {
     });
     await record('sos', { vehicleId: other });
     // It has passed to another user since it was shared.
-    const heir = await world.user('manager');
+    const heir = await harness.user('manager');
     expect((await live.owner.put(`/api/vehicles/${vehicleId}/owner`, { owner_user_id: heir.id })).status).toBe(200);
     const client = await live.as(guest);
     client.send({ type: 'resume', since: since._id });
@@ -139,7 +139,7 @@ describe('resume', () => {
     expect(data['attributes']).not.toHaveProperty('driver_id');
     expect(data['address']).toBe('Shenzhen');
     expect(data).not.toHaveProperty('area');
-    const stranger = await live.as(world.theirs.owner);
+    const stranger = await live.as(harness.theirs.owner);
     stranger.send({ type: 'resume', since: 0 });
     await stranger.settle();
     expect(toViewerEvent(stranger)).toEqual([]);
@@ -149,17 +149,17 @@ describe('resume', () => {
     const since = await record();
     const last = since._id + 600;
     // As one write, because ids are irrelevant here.
-    await world.records
+    await harness.records
       .collection<Notification>('notifications')
       .insertMany(
         Array.from({ length: 600 }, (_unused, n) => ({ ...since, _id: since._id + n + 1, dedupeKey: `many-${n}` })),
       );
-    const client = await live.as(world.ours.owner);
+    const client = await live.as(harness.ours.owner);
     client.send({ type: 'resume', since: since._id, id: 'r' });
     expect((await client.next('error')).data).toMatchObject({ code: 'resume_incomplete', id: 'r' });
     await client.next('notification', 500);
     await client.settle();
     expect(toViewerEvent(client)).toEqual(Array.from({ length: 500 }, (_unused, n) => last - 499 + n));
-    await world.records.collection<Notification>('notifications').deleteMany({ vehicleId });
+    await harness.records.collection<Notification>('notifications').deleteMany({ vehicleId });
   });
 });

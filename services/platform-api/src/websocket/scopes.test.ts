@@ -1,16 +1,16 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { LiveClient } from '../testing/live-client.ts';
-import { LiveWorld } from '../testing/live-world.ts';
-import type { PlatformWorld } from '../testing/platform-world.ts';
+import { LiveHarness } from '../testing/live-harness.ts';
+import type { PlatformHarness } from '../testing/platform-harness.ts';
 
 // Uses real servers, which respond late on a busy machine.
 jest.setTimeout(60_000);
 
-let live: LiveWorld;
-let world: PlatformWorld;
+let live: LiveHarness;
+let harness: PlatformHarness;
 beforeAll(async () => {
-  live = await LiveWorld.open();
-  ({ world } = live);
+  live = await LiveHarness.open();
+  ({ harness } = live);
 });
 afterAll(() => live.close());
 afterEach(() => live.hangUp());
@@ -18,8 +18,8 @@ afterEach(() => live.hangUp());
 /** Opens a connection of the owner's session by a token from a key with these scopes, subscribed to everything. */
 async function withScopes(...scopes: string[]): Promise<LiveClient> {
   const { data } = await live.owner.post('/api/api-keys', { name: scopes.join(), scopes });
-  const headers = { 'x-api-key': String(data['key']), authorization: `Bearer ${world.ours.owner.token}` };
-  const { status, body } = await world.with(headers).get('/api/user/generate-websocket-token');
+  const headers = { 'x-api-key': String(data['key']), authorization: `Bearer ${harness.ours.owner.token}` };
+  const { status, body } = await harness.with(headers).get('/api/user/generate-websocket-token');
   expect(status).toBe(200);
   const client = await live.ready(`?token=${(body as { token: string }).token}`);
   client.send({ type: 'subscribe', vehicles: 'all', events: ['media', 'stream', 'upload', 'command', 'notification'] });

@@ -1,24 +1,24 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { writeLastLocation } from '../domains/last-positions/store.ts';
 import { linksIn } from '../domains/share-links/store.ts';
-import { LiveWorld, type TestEvent } from '../testing/live-world.ts';
-import type { Data, PlatformWorld } from '../testing/platform-world.ts';
+import { LiveHarness, type TestEvent } from '../testing/live-harness.ts';
+import type { Data, PlatformHarness } from '../testing/platform-harness.ts';
 import { testPosition } from '../testing/positions.ts';
 
 // Uses real servers, which respond late on a busy machine.
 jest.setTimeout(60_000);
 
-let live: LiveWorld;
-let world: PlatformWorld;
+let live: LiveHarness;
+let harness: PlatformHarness;
 let vehicle: { id: number; imei: string };
 beforeAll(async () => {
-  live = await LiveWorld.open();
-  world = live.world;
+  live = await LiveHarness.open();
+  harness = live.harness;
 });
 afterAll(() => live.close());
 beforeEach(async () => {
   vehicle = await live.newVehicle();
-  await writeLastLocation(world.deps.redis, testPosition(vehicle.imei, { speed: 36 }));
+  await writeLastLocation(harness.deps.redis, testPosition(vehicle.imei, { speed: 36 }));
 });
 afterEach(() => live.hangUp());
 
@@ -29,11 +29,11 @@ async function newLink(more: object = {}): Promise<Data & { slug: string }> {
 }
 
 const publish = (events: readonly TestEvent[]): void => live.publish(vehicle.id, events);
-const viewsOf = async ({ id }: Data) => (await linksIn(world.records).find(world.ours, id))?.viewCount;
+const viewsOf = async ({ id }: Data) => (await linksIn(harness.records).find(harness.ours, id))?.viewCount;
 
 /** Returns the query of the URL in the HTTP response. */
 async function queryFor(slug: string, headers: Record<string, string> = {}): Promise<string> {
-  const { status, data } = await world.with(headers).get(`/api/public/share-links/${slug}`);
+  const { status, data } = await harness.with(headers).get(`/api/public/share-links/${slug}`);
   expect(status).toBe(200);
   return new URL(String(data['ws_url'])).search;
 }
@@ -126,7 +126,11 @@ describe('a share page', () => {
     [
       'expires',
       (id: number) =>
-        linksIn(world.records).updateMany(world.ours, { _id: id }, { $set: { expiresAt: new Date(Date.now() - 1) } }),
+        linksIn(harness.records).updateMany(
+          harness.ours,
+          { _id: id },
+          { $set: { expiresAt: new Date(Date.now() - 1) } },
+        ),
     ],
   ])('whose link %s is closed with 4408', async (_case, end) => {
     const { id, slug } = await newLink();
@@ -142,8 +146,8 @@ describe('a share page', () => {
     const { slug } = await newLink();
     const page = await live.ready(`?share=${slug}`);
     const tomorrowMs = Date.now() + 25 * 3_600_000;
-    const collection = world.records.collection.bind(world.records);
-    jest.spyOn(world.records, 'collection').mockImplementation((name: string) => {
+    const collection = harness.records.collection.bind(harness.records);
+    jest.spyOn(harness.records, 'collection').mockImplementation((name: string) => {
       if (name === 'share_links') throw new Error('the database is unavailable');
       return collection(name);
     });

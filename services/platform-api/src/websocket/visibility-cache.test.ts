@@ -1,20 +1,20 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { Principals } from '../access/principals.ts';
-import { PlatformWorld, type TestUser } from '../testing/platform-world.ts';
+import { PlatformHarness, type TestUser } from '../testing/platform-harness.ts';
 import { type UserVisibility, type ViewListener, VisibilityCache } from './visibility-cache.ts';
 
 // Uses real servers, which respond late on a busy machine.
 jest.setTimeout(60_000);
 
-let world: PlatformWorld;
+let harness: PlatformHarness;
 let principals: Principals;
 beforeAll(async () => {
-  world = await PlatformWorld.open();
-  principals = new Principals(world.records, world.bus, world.deps.log);
+  harness = await PlatformHarness.open();
+  principals = new Principals(harness.records, harness.bus, harness.deps.log);
 });
 afterAll(async () => {
   principals.stop();
-  await world.close();
+  await harness.close();
 });
 
 /** A user with a connection, and the reason of its end. */
@@ -28,11 +28,11 @@ async function look(views: VisibilityCache, { id: userId, accountId, sessionId }
 
 describe('missed events of a broker outage', () => {
   it('wait only for users whose visibility can be read; the others reconnect', async () => {
-    const views = new VisibilityCache({ ...world.deps, principals, currentWithinMs: 5_000 });
-    const [fine, broken] = [await look(views, world.ours.owner), await look(views, world.theirs.owner)];
+    const views = new VisibilityCache({ ...harness.deps, principals, currentWithinMs: 5_000 });
+    const [fine, broken] = [await look(views, harness.ours.owner), await look(views, harness.theirs.owner)];
     const principal = principals.findPrincipal.bind(principals);
     const reading = jest.spyOn(principals, 'findPrincipal').mockImplementation(async (claims) => {
-      if (claims.userId === world.theirs.owner.id) throw new Error('cannot be read');
+      if (claims.userId === harness.theirs.owner.id) throw new Error('cannot be read');
       return principal(claims);
     });
     const sinceMs = performance.now();
@@ -41,9 +41,9 @@ describe('missed events of a broker outage', () => {
     expect([fine.ended, broken.ended]).toEqual([[], ['unknown']]);
 
     // A reconnecting client is checked again and does not delay other clients.
-    await expect(look(views, world.theirs.owner)).rejects.toThrow('cannot be read');
+    await expect(look(views, harness.theirs.owner)).rejects.toThrow('cannot be read');
     reading.mockRestore();
-    const again = await look(views, world.theirs.owner);
+    const again = await look(views, harness.theirs.owner);
     expect(again.view).not.toBe(broken.view);
     await views.current();
     expect([fine.ended, again.ended]).toEqual([[], []]);

@@ -3,22 +3,22 @@ import { waitFor } from '../../../../libs/service-kit/src/testing/server-process
 import { create } from '../assembly/service.ts';
 import { writeLastLocation } from '../domains/last-positions/store.ts';
 import type { LiveClient } from '../testing/live-client.ts';
-import { LiveWorld, type TestEvent } from '../testing/live-world.ts';
-import type { ApiResponse, Client, PlatformWorld, TestUser } from '../testing/platform-world.ts';
+import { LiveHarness, type TestEvent } from '../testing/live-harness.ts';
+import type { ApiResponse, Client, PlatformHarness, TestUser } from '../testing/platform-harness.ts';
 import { testPosition } from '../testing/positions.ts';
 
 // Uses real servers, which respond late on a busy machine.
 jest.setTimeout(60_000);
 
-let live: LiveWorld;
-let world: PlatformWorld;
+let live: LiveHarness;
+let harness: PlatformHarness;
 let owner: Client;
 let vehicleId: number;
 let imei: string;
 
 beforeAll(async () => {
-  live = await LiveWorld.open();
-  ({ world, owner } = live);
+  live = await LiveHarness.open();
+  ({ harness, owner } = live);
 });
 afterAll(() => live.close());
 beforeEach(async () => {
@@ -48,7 +48,7 @@ async function msUntilLost(client: LiveClient, end: () => Promise<ApiResponse>):
 async function mintingKey() {
   const { data } = await owner.post('/api/api-keys', { name: 'server', can_mint_tokens: true });
   const key = String(data['key']);
-  const minted = await world.with({ 'x-api-key': key }).post('/api/auth/api-token');
+  const minted = await harness.with({ 'x-api-key': key }).post('/api/auth/api-token');
   const authorization = `Bearer ${String(minted.data['access_token'])}`;
   const tokenWith = (other: string): Promise<string> => websocketToken({ 'x-api-key': other, authorization });
   const connect = async (other = key): Promise<LiveClient> =>
@@ -57,15 +57,15 @@ async function mintingKey() {
 }
 
 async function websocketToken(headers: Record<string, string>): Promise<string> {
-  const { body } = await world.with(headers).get('/api/user/generate-websocket-token');
+  const { body } = await harness.with(headers).get('/api/user/generate-websocket-token');
   return (body as { token: string }).token;
 }
 
-const plainUser = (): Promise<TestUser> => world.user('manager');
+const plainUser = (): Promise<TestUser> => harness.user('manager');
 
 describe('opening the websocket', () => {
   it('sends the subscriptions and a snapshot', async () => {
-    await writeLastLocation(world.deps.redis, testPosition(imei, { speed: 33 }));
+    await writeLastLocation(harness.deps.redis, testPosition(imei, { speed: 33 }));
     const user = await plainUser();
     const client = await live.as(user);
     const [hello, snapshot] = client.messages;
@@ -92,7 +92,7 @@ describe('opening the websocket', () => {
     publish([location(), { type: 'status', data: { vehicle_id: vehicleId, state: 'idle' } }, notification()]);
     expect((await client.next('location')).data).toMatchObject({ vehicle_id: vehicleId, driver_id: 7 });
     expect((await client.next('status')).data).toEqual({ vehicle_id: vehicleId, state: 'idle' });
-    expect((await client.next('notification')).data).toMatchObject({ user: world.ours.owner.id });
+    expect((await client.next('notification')).data).toMatchObject({ user: harness.ours.owner.id });
   });
 
   it.each([
@@ -110,7 +110,7 @@ describe('opening the websocket', () => {
     await first.next('hello');
     const second = await live.connect(`?token=${token}`, { base: live.replicaBase });
     await second.next('hello');
-    await world.as(user).post('/api/auth/logout');
+    await harness.as(user).post('/api/auth/logout');
     expect(await first.ended()).toMatchObject({ code: 4403 });
     expect(await second.ended()).toMatchObject({ code: 4403 });
     expect(await (await live.connect(`?token=${token}`)).ended()).toMatchObject({ code: 4401 });
@@ -123,7 +123,7 @@ describe('opening the websocket', () => {
     const witness = await live.ready(`?token=${token}`);
     // The client is not informed of the closing.
     silent.socket.pause();
-    await world.as(user).post('/api/auth/logout');
+    await harness.as(user).post('/api/auth/logout');
     await witness.ended();
     expect(await (await live.connect(`?token=${token}`)).ended()).toMatchObject({ code: 4401 });
     silent.socket.resume();
@@ -131,23 +131,23 @@ describe('opening the websocket', () => {
   });
 
   it('is rejected for pages of foreign origins, and accepted without an origin', async () => {
-    const query = `?token=${await live.tokenOf(world.ours.owner)}`;
+    const query = `?token=${await live.tokenOf(harness.ours.owner)}`;
     expect((await live.connect(query, { origin: 'https://evil.example' })).refused).toBe(403);
     expect((await live.connect(query, { origin: 'null' })).refused).toBe(403);
     const ours = await live.connect(query, { origin: 'http://localhost:8080' });
-    expect((await ours.next('hello')).data['user']).toBe(world.ours.owner.id);
+    expect((await ours.next('hello')).data['user']).toBe(harness.ours.owner.id);
   });
 
   it('exists at one path only', async () => {
-    const client = await live.connect('', { base: `${world.base}/other` });
+    const client = await live.connect('', { base: `${harness.base}/other` });
     expect(client.refused).toBe(404);
-    expect((await fetch(`${world.base}/ws`)).status).toBe(404);
+    expect((await fetch(`${harness.base}/ws`)).status).toBe(404);
   });
 });
 
 describe('visibility of events', () => {
   it('excludes other accounts', async () => {
-    const [theirs, ours] = [await live.as(world.theirs.owner), await live.as(await plainUser())];
+    const [theirs, ours] = [await live.as(harness.theirs.owner), await live.as(await plainUser())];
     theirs.send({ type: 'subscribe', vehicles: 'all', events: ['location', 'command', 'vehicle'] });
     theirs.send({ type: 'subscribe', id: 1, vehicles: [vehicleId], events: ['location', 'notification'] });
     expect((await theirs.next('subscribed', 2)).data).toEqual({
@@ -163,12 +163,12 @@ describe('visibility of events', () => {
   });
 
   it('limits users of a share to its permissions, without the driver', async () => {
-    const guest = await world.user('manager', world.theirs);
+    const guest = await harness.user('manager', harness.theirs);
     await share(guest, ['view']);
     const client = await live.as(guest);
     client.send({ type: 'subscribe', events: ['location', 'notification', 'vehicle', 'stream', 'command'] });
     await client.next('snapshot', 2);
-    const colleague = await live.as(world.theirs.owner);
+    const colleague = await live.as(harness.theirs.owner);
     publish([notification(), { type: 'stream', data: {} }, { type: 'command', data: {} }, location()]);
     expect((await client.next('location')).data).toMatchObject({ vehicle_id: vehicleId, driver_id: null });
     expect(client.of('notification')).toEqual([]);
@@ -180,18 +180,18 @@ describe('visibility of events', () => {
       return client.of('notification').length > 0;
     });
     const [received] = client.of('notification');
-    expect(received?.data).toMatchObject({ driver_id: null, attributes: { count: 1 }, user: world.ours.owner.id });
+    expect(received?.data).toMatchObject({ driver_id: null, attributes: { count: 1 }, user: harness.ours.owner.id });
     expect(received?.data['attributes']).toEqual({ count: 1 });
     await colleague.settle();
     expect([...colleague.of('location'), ...colleague.of('notification')]).toEqual([]);
   });
 
   it('notifies only the user of a share about its start and end, and ends access within five seconds', async () => {
-    const guest = await world.user('viewer', world.theirs);
+    const guest = await harness.user('viewer', harness.theirs);
     const [client, colleague, sharer] = [
       await live.as(guest, live.replicaBase),
-      await live.as(world.theirs.owner),
-      await live.as(world.ours.owner),
+      await live.as(harness.theirs.owner),
+      await live.as(harness.ours.owner),
     ];
     for (const each of [client, colleague, sharer]) {
       each.send({ type: 'subscribe', events: ['vehicle', 'location'] });
@@ -217,10 +217,10 @@ describe('visibility of events', () => {
   });
 
   it('limits a driver to the own vehicles', async () => {
-    const driver = await world.user('driver');
+    const driver = await harness.user('driver');
     const { id: other } = await live.newVehicle();
     await owner.put(`/api/vehicles/${vehicleId}/owner`, { owner_user_id: driver.id });
-    await writeLastLocation(world.deps.redis, testPosition(imei));
+    await writeLastLocation(harness.deps.redis, testPosition(imei));
     const client = await live.as(driver);
     const response = client.of('snapshot').flatMap(({ data }) => data['locations']) as { vehicle_id: number }[];
     expect(response.map((one) => one.vehicle_id)).toEqual([vehicleId]);
@@ -238,7 +238,7 @@ describe('visibility of events', () => {
     const user = await plainUser();
     const client = await live.as(user);
     const path = `/api/notifications/update-preferences/${vehicleId}`;
-    expect((await world.as(user).post(path, { notification_types: ['ignition_on'] })).status).toBe(200);
+    expect((await harness.as(user).post(path, { notification_types: ['ignition_on'] })).status).toBe(200);
     // Until the preference has arrived.
     await waitFor(() => {
       publish([notification('ignition_on')]);
@@ -258,7 +258,7 @@ describe('visibility of events', () => {
     const path = `/api/notifications/update-preferences/${vehicleId}`;
     // Several, because the open one receives each shortly afterwards.
     for (const wanted of ['ignition_on', 'ignition_off', 'ignition_on', 'ignition_off']) {
-      expect((await world.as(user).post(path, { notification_types: [wanted] })).status).toBe(200);
+      expect((await harness.as(user).post(path, { notification_types: [wanted] })).status).toBe(200);
       const second = await live.as(user);
       publish([notification('sos'), notification('ignition_on'), notification('ignition_off')]);
       await second.next('notification');
@@ -271,20 +271,20 @@ describe('visibility of events', () => {
   it.each([
     ['is disabled', (user: TestUser) => owner.put(`/api/users/${user.id}`, { disabled: true })],
     ['is removed', (user: TestUser) => owner.delete(`/api/users/${user.id}`)],
-    ['has logged out', (user: TestUser) => world.as(user).post('/api/auth/logout')],
+    ['has logged out', (user: TestUser) => harness.as(user).post('/api/auth/logout')],
   ])('closes the connections of a user who %s', async (_case, end) => {
-    const user = await world.user('viewer');
+    const user = await harness.user('viewer');
     const client = await live.as(user, live.replicaBase);
     expect(await msUntilLost(client, () => end(user))).toBeLessThan(lossMs);
   });
 
   it('closes the connections of all users of a suspended account, and no others', async () => {
-    const tenant = await world.tenant('To be suspended');
-    const staff = world.as(await world.user('superadmin'));
-    const [chief, user] = [await live.as(tenant.owner), await world.user('viewer', tenant)];
+    const tenant = await harness.tenant('To be suspended');
+    const staff = harness.as(await harness.user('superadmin'));
+    const [chief, user] = [await live.as(tenant.owner), await harness.user('viewer', tenant)];
     const client = await live.as(user, live.replicaBase);
     const token = await live.tokenOf(user);
-    const stranger = await live.as(world.ours.owner, live.replicaBase);
+    const stranger = await live.as(harness.ours.owner, live.replicaBase);
     expect(
       await msUntilLost(client, () => staff.put(`/api/accounts/${tenant.accountId}`, { status: 'suspended' })),
     ).toBeLessThan(lossMs);
@@ -331,8 +331,8 @@ describe('visibility of events', () => {
 describe('messages of clients', () => {
   it('subscribe to vehicles and events, and return the subscriptions immediately', async () => {
     const { id: other, imei: otherImei } = await live.newVehicle();
-    await writeLastLocation(world.deps.redis, testPosition(imei));
-    await writeLastLocation(world.deps.redis, testPosition(otherImei));
+    await writeLastLocation(harness.deps.redis, testPosition(imei));
+    await writeLastLocation(harness.deps.redis, testPosition(otherImei));
     const client = await live.as(await plainUser());
     client.send({ type: 'subscribe', id: 'a', vehicles: [vehicleId, 999_999_999], events: ['location', 'command'] });
     expect((await client.next('subscribed')).data).toEqual({
@@ -383,7 +383,7 @@ describe('messages of clients', () => {
     [{ type: 'resume' }, 'validation_failed', null],
     [{ type: 'resume', since: 'yesterday' }, 'validation_failed', null],
   ])('%j is rejected with %s', async (message, code, id) => {
-    const client = await live.as(world.ours.owner);
+    const client = await live.as(harness.ours.owner);
     client.send(message);
     expect((await client.next('error')).data).toEqual({ code, message: expect.any(String), id });
     await client.settle();
@@ -434,7 +434,7 @@ describe('positions', () => {
 describe('ten connections of a user', () => {
   it('are counted on all replicas: the oldest gives way', async () => {
     const user = await plainUser();
-    const bases = [world.base, live.replicaBase];
+    const bases = [harness.base, live.replicaBase];
     const open: LiveClient[] = [];
     for (let n = 0; n < 10; n += 1) open.push(await live.as(user, bases[n % 2]));
     const other = await live.as(await plainUser());
@@ -452,7 +452,7 @@ describe('ten connections of a user', () => {
     open[2]?.ws.close();
     await open[2]?.ended();
     const key = `websocket-connections:${user.id}`;
-    await waitFor(async () => (await world.deps.redis.hLen(key)) === 9);
+    await waitFor(async () => (await harness.deps.redis.hLen(key)) === 9);
     await live.as(user);
     for (const client of open.slice(3)) {
       await client.settle();
@@ -462,7 +462,7 @@ describe('ten connections of a user', () => {
 });
 
 it('the stopping service sends clients the time of the reconnection', async () => {
-  const third = await create(world.deps.config, { log: world.deps.log });
+  const third = await create(harness.deps.config, { log: harness.deps.log });
   const client = await live.as(await plainUser(), `http://127.0.0.1:${third.httpPort}`);
   const stopped = third.stop();
   const { code, reason } = await client.ended();
@@ -478,7 +478,7 @@ it('is counted for the metrics', async () => {
   const displaced = await live.as(await plainUser());
   for (let n = 0; n < 3; n += 1) displaced.send(' '.repeat(5_000));
   await displaced.ended();
-  const text = await (await fetch(`${world.base}/metrics`)).text();
+  const text = await (await fetch(`${harness.base}/metrics`)).text();
   expect(text).toMatch(/^websocket_connections\{kind="user",service="platform-api"\} [1-9]/m);
   expect(text).toMatch(/^websocket_connections\{kind="share",service="platform-api"\} 0/m);
   expect(text).toMatch(/^websocket_messages_sent_total\{type="hello",service="platform-api"\} [1-9]/m);

@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto';
 import { request, verifyKey } from '@fleet/bus';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { waitFor } from '../../../../../libs/service-kit/src/testing/server-process.ts';
-import { PlatformWorld, type Tenant, type TestUser, testPassword } from '../../testing/platform-world.ts';
+import { PlatformHarness, type Tenant, type TestUser, testPassword } from '../../testing/platform-harness.ts';
 import { hashKey } from '../api-keys/rules.ts';
 import { maxAccountDepth } from './account-status.ts';
 import { createAccountFields } from './rules.ts';
@@ -11,12 +11,12 @@ import { insertAccount } from './store.ts';
 // The tests use real servers; the machine may be busy.
 jest.setTimeout(60_000);
 
-let harness: PlatformWorld;
+let harness: PlatformHarness;
 let staff: TestUser;
 let dealers: Tenant;
 let dealer: TestUser;
 beforeAll(async () => {
-  harness = await PlatformWorld.open();
+  harness = await PlatformHarness.open();
   staff = await harness.user('superadmin', await harness.tenant('Operator'));
   dealers = await harness.tenant('Dealer');
   dealer = await harness.user('dealer', dealers);

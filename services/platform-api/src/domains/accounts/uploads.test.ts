@@ -2,16 +2,16 @@ import { removeUploadFiles, serveUseCase } from '@fleet/bus';
 import { createReservation, type UploadRecord, UploadRepository } from '@fleet/storage';
 import { afterAll, beforeAll, expect, it, jest } from '@jest/globals';
 import { processDeletedAccounts } from '../../assembly/account-deletion.ts';
-import { PlatformWorld } from '../../testing/platform-world.ts';
+import { PlatformHarness } from '../../testing/platform-harness.ts';
 import type { Account } from './schema.ts';
 
 // The tests use real servers; the machine may be busy.
 jest.setTimeout(120_000);
 
-let harness: PlatformWorld;
+let harness: PlatformHarness;
 let records: UploadRepository;
 beforeAll(async () => {
-  harness = await PlatformWorld.open();
+  harness = await PlatformHarness.open();
   records = new UploadRepository(harness.deps.database);
 });
 afterAll(() => harness.close());

@@ -1,15 +1,15 @@
 import { keyRevoked, request, subscribe, verifyKey } from '@fleet/bus';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { waitFor } from '../../../../../libs/service-kit/src/testing/server-process.ts';
-import { PlatformWorld, type TestUser } from '../../testing/platform-world.ts';
+import { PlatformHarness, type TestUser } from '../../testing/platform-harness.ts';
 import { hashKey } from './rules.ts';
 
 // The tests use real servers; the machine may be busy.
 jest.setTimeout(60_000);
 
-let harness: PlatformWorld;
+let harness: PlatformHarness;
 beforeAll(async () => {
-  harness = await PlatformWorld.open();
+  harness = await PlatformHarness.open();
 });
 afterAll(() => harness.close());
 

@@ -6,7 +6,7 @@ import { waitFor } from '../../../../../libs/service-kit/src/testing/server-proc
 import { create, type PlatformApi } from '../../assembly/service.ts';
 import { consumeDeviceAccess } from '../../event-consumers/device-access.ts';
 import { createJobSlice } from '../../jobs/job-slice.ts';
-import { type Client, type Data, PlatformWorld } from '../../testing/platform-world.ts';
+import { type Client, type Data, PlatformHarness } from '../../testing/platform-harness.ts';
 import { wayOf } from '../../testing/tenant-data.ts';
 import { newImei } from '../../testing/terminals.ts';
 import type { Vehicle } from '../vehicles/schema.ts';
@@ -22,10 +22,10 @@ const running = new AbortController().signal;
 
 describe('audit log of Device API use', () => {
   /** Runs without the role that consumes the events, until the readers are started. */
-  let harness: PlatformWorld;
+  let harness: PlatformHarness;
   let readers: PlatformApi[] = [];
   beforeAll(async () => {
-    harness = await PlatformWorld.open({ PLATFORM_ROLES: 'websocket' });
+    harness = await PlatformHarness.open({ PLATFORM_ROLES: 'websocket' });
     await ensureStreams(await harness.bus.jetstreamManager(), { replicas: 1 });
   });
   afterAll(async () => {
@@ -210,10 +210,10 @@ describe('audit log of Device API use', () => {
 });
 
 describe('audit log of changes by users', () => {
-  let harness: PlatformWorld;
+  let harness: PlatformHarness;
   let owner: Client;
   beforeAll(async () => {
-    harness = await PlatformWorld.open();
+    harness = await PlatformHarness.open();
     owner = harness.as(harness.ours.owner);
   });
   afterAll(() => harness.close());

@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { waitFor } from '../../../../../libs/service-kit/src/testing/server-process.ts';
-import { type ApiResponse, PlatformWorld, type TestUser, testPassword } from '../../testing/platform-world.ts';
+import { type ApiResponse, PlatformHarness, type TestUser, testPassword } from '../../testing/platform-harness.ts';
 import { createKey } from '../api-keys/use-cases.ts';
 import type { User } from '../users/schema.ts';
 import { computeTotpCode, toTotpStep } from './totp.ts';
@@ -9,9 +9,9 @@ import { computeTotpCode, toTotpStep } from './totp.ts';
 // The tests use real servers; the machine may be busy.
 jest.setTimeout(60_000);
 
-let harness: PlatformWorld;
+let harness: PlatformHarness;
 beforeAll(async () => {
-  harness = await PlatformWorld.open();
+  harness = await PlatformHarness.open();
 });
 afterAll(() => harness.close());
 
@@ -96,7 +96,7 @@ describe('POST /api/auth/register', () => {
   });
 
   it('responds 403 if SIGNUP_ENABLED is false', async () => {
-    const closed = await PlatformWorld.open({ SIGNUP_ENABLED: 'false' });
+    const closed = await PlatformHarness.open({ SIGNUP_ENABLED: 'false' });
     try {
       const body = { name: 'A', email: newEmail(), password: testPassword, account_name: 'A' };
       expect((await closed.anonymous.post('/api/auth/register', body)).body).toMatchObject({
@@ -257,7 +257,7 @@ describe('one-time codes', () => {
   });
 
   it('sends five codes an hour to a number', async () => {
-    const limited = await PlatformWorld.open({ RATE_LIMIT_CODES_PER_HOUR: '5' });
+    const limited = await PlatformHarness.open({ RATE_LIMIT_CODES_PER_HOUR: '5' });
     try {
       const phone = newPhone();
       const statuses = [];

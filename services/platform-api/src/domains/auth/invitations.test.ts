@@ -2,14 +2,14 @@ import { randomInt } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { waitFor } from '../../../../../libs/service-kit/src/testing/server-process.ts';
 import { MailServer } from '../../testing/mail-server.ts';
-import { type Client, type Data, PlatformWorld } from '../../testing/platform-world.ts';
+import { type Client, type Data, PlatformHarness } from '../../testing/platform-harness.ts';
 
 jest.setTimeout(60_000);
 
 let server: MailServer;
-let harness: PlatformWorld;
+let harness: PlatformHarness;
 let owner: Client;
-let silent: PlatformWorld;
+let silent: PlatformHarness;
 beforeAll(async () => {
   server = await MailServer.open({ credentials: { user: 'fleet', pass: 'smtp-secret' } });
   const smtp = {
@@ -19,9 +19,9 @@ beforeAll(async () => {
     SMTP_PASSWORD: 'smtp-secret',
   };
   const settings = { ...smtp, MAIL_FROM: 'Fleet <fleet@platform.example>' };
-  harness = await PlatformWorld.open(settings, { hasProviders: true });
+  harness = await PlatformHarness.open(settings, { hasProviders: true });
   owner = harness.as(harness.ours.owner);
-  silent = await PlatformWorld.open({}, { hasProviders: true });
+  silent = await PlatformHarness.open({}, { hasProviders: true });
 });
 beforeEach(() => {
   server.onRecipient = () => null;
@@ -183,7 +183,7 @@ describe('POST /api/account/test-mail', () => {
   });
 
   it('is rate-limited per account', async () => {
-    const limited = await PlatformWorld.open({ RATE_LIMIT_TEST_MAIL_PER_HOUR: '2' });
+    const limited = await PlatformHarness.open({ RATE_LIMIT_TEST_MAIL_PER_HOUR: '2' });
     try {
       // Redis has counters for the first accounts of other harnesses.
       const [one, other] = [await limited.tenant('One'), await limited.tenant('Other')];

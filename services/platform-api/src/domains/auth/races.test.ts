@@ -1,16 +1,16 @@
 import { openDatabase } from '@fleet/storage';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { waitFor } from '../../../../../libs/service-kit/src/testing/server-process.ts';
-import { PlatformWorld, testPassword } from '../../testing/platform-world.ts';
+import { PlatformHarness, testPassword } from '../../testing/platform-harness.ts';
 import { withMethod } from '../../testing/with-method.ts';
 import { computeTotpCode, toTotpStep } from './totp.ts';
 
 // The tests use real servers; the machine may be busy.
 jest.setTimeout(60_000);
 
-let harness: PlatformWorld;
+let harness: PlatformHarness;
 beforeAll(async () => {
-  harness = await PlatformWorld.open();
+  harness = await PlatformHarness.open();
 });
 afterAll(() => harness.close());
 afterEach(() => {

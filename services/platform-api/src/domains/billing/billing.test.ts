@@ -2,37 +2,37 @@ import { createHmac } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { Stripe } from 'stripe';
 import { GatewayStub } from '../../testing/gateway-stub.ts';
-import { type ApiResponse, type Data, PlatformWorld, type Tenant } from '../../testing/platform-world.ts';
+import { type ApiResponse, type Data, PlatformHarness, type Tenant } from '../../testing/platform-harness.ts';
 import { assertSubscriptions, findSubscriptions } from './subscriptions.ts';
 import { processOrders } from './use-cases.ts';
 
 jest.setTimeout(60_000);
 
 let serial = 0;
-async function createVehicle(harness: PlatformWorld, tenant: Tenant = harness.ours): Promise<number> {
+async function createVehicle(harness: PlatformHarness, tenant: Tenant = harness.ours): Promise<number> {
   serial += 1;
   const response = await harness.as(tenant.owner).post('/api/vehicles', { vehicle_no: `PAY ${serial}` });
   expect(response.status).toBe(201);
   return response.data.id;
 }
 
-async function order(harness: PlatformWorld, more: Record<string, unknown> = {}): Promise<ApiResponse> {
+async function order(harness: PlatformHarness, more: Record<string, unknown> = {}): Promise<ApiResponse> {
   const body = { plan: 'basic', vehicle_ids: [await createVehicle(harness)], months: 1, ...more };
   return harness.as(harness.ours.owner).post('/api/subscription/create-gateway-order', body);
 }
 
-const read = async (harness: PlatformWorld, id: number): Promise<Data> =>
+const read = async (harness: PlatformHarness, id: number): Promise<Data> =>
   (await harness.as(harness.ours.owner).get(`/api/subscription/orders/${id}`)).data;
 
-const readStatus = async (harness: PlatformWorld, created: Data): Promise<string | undefined> => {
+const readStatus = async (harness: PlatformHarness, created: Data): Promise<string | undefined> => {
   const [vehicleId = 0] = created['vehicle_ids'] as number[];
   return (await findSubscriptions(harness.deps, harness.ours, [vehicleId])).get(vehicleId)?.status;
 };
 
 describe('billing without a gateway', () => {
-  let harness: PlatformWorld;
+  let harness: PlatformHarness;
   beforeAll(async () => {
-    harness = await PlatformWorld.open({
+    harness = await PlatformHarness.open({
       ENFORCE_SUBSCRIPTIONS: 'true',
       BILLING_RETURN_URLS: 'https://app.fleet.example/billing',
     });
@@ -203,7 +203,7 @@ describe('billing without a gateway', () => {
 
 describe('billing by Stripe', () => {
   const secret = 'whsec_test';
-  let harness: PlatformWorld;
+  let harness: PlatformHarness;
   let fake: GatewayStub;
   let intents = 0;
 
@@ -234,7 +234,7 @@ describe('billing by Stripe', () => {
         return { body: { id: 'bps_1', object: 'billing_portal.session', url: 'https://billing.stripe.example/s/1' } };
       return { status: 404, body: { error: { type: 'invalid_request_error', message: 'no' } } };
     };
-    harness = await PlatformWorld.open({
+    harness = await PlatformHarness.open({
       PAYMENT_GATEWAY: 'stripe',
       STRIPE_SECRET_KEY: 'sk_test_1',
       STRIPE_PUBLISHABLE_KEY: 'pk_test_1',
@@ -396,14 +396,14 @@ describe('billing by Stripe', () => {
 
 describe('billing by Razorpay', () => {
   const hmac = (key: string, text: string): string => createHmac('sha256', key).update(text).digest('hex');
-  let harness: PlatformWorld;
+  let harness: PlatformHarness;
   let fake: GatewayStub;
   let orders = 0;
 
   beforeAll(async () => {
     fake = await GatewayStub.open();
     fake.respond = () => ({ body: { id: `order_${(orders += 1)}`, status: 'created' } });
-    harness = await PlatformWorld.open({
+    harness = await PlatformHarness.open({
       PAYMENT_GATEWAY: 'razorpay',
       RAZORPAY_KEY_ID: 'rzp_test_1',
       RAZORPAY_KEY_SECRET: 'key secret',

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { type Data, PlatformWorld } from '../../testing/platform-world.ts';
+import { type Data, PlatformHarness } from '../../testing/platform-harness.ts';
 import type { Order } from './schema.ts';
 import { GatewayOrders, orderCollection } from './store.ts';
 import { findSubscriptions } from './subscriptions.ts';
@@ -7,9 +7,9 @@ import { applyOrderStatus, processOrders } from './use-cases.ts';
 
 jest.setTimeout(60_000);
 
-let harness: PlatformWorld;
+let harness: PlatformHarness;
 beforeAll(async () => {
-  harness = await PlatformWorld.open();
+  harness = await PlatformHarness.open();
 });
 afterAll(() => harness.close());
 

@@ -3,7 +3,7 @@ import { deviceApi, type Outcome, serveUseCase } from '@fleet/bus';
 import { AppError } from '@fleet/service-kit';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { waitFor } from '../../../../../libs/service-kit/src/testing/server-process.ts';
-import { type Client, type Data, PlatformWorld } from '../../testing/platform-world.ts';
+import { type Client, type Data, PlatformHarness } from '../../testing/platform-harness.ts';
 import { generally, newImei, Terminals } from '../../testing/terminals.ts';
 import { CommandWorker, type WorkerTimings } from './command-worker.ts';
 import type { Command } from './schema.ts';
@@ -11,13 +11,13 @@ import { CommandQueue } from './store.ts';
 
 jest.setTimeout(60_000);
 
-let harness: PlatformWorld;
+let harness: PlatformHarness;
 let owner: Client;
 let terminals: Terminals;
 const opened: Terminals[] = [];
 beforeAll(async () => {
   // The service's own worker does not poll again during a test.
-  harness = await PlatformWorld.open({ COMMAND_POLL_MS: '60000' });
+  harness = await PlatformHarness.open({ COMMAND_POLL_MS: '60000' });
   owner = harness.as(harness.ours.owner);
 });
 beforeEach(async () => {

@@ -3,7 +3,7 @@ import { type DeviceCommand, deviceApi, type Outcome, serveUseCase } from '@flee
 import { AppError } from '@fleet/service-kit';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { waitFor } from '../../../../../libs/service-kit/src/testing/server-process.ts';
-import { type ApiResponse, type Client, type Data, PlatformWorld } from '../../testing/platform-world.ts';
+import { type ApiResponse, type Client, type Data, PlatformHarness } from '../../testing/platform-harness.ts';
 import { generally, newImei, Terminals } from '../../testing/terminals.ts';
 import { CommandWorker } from './command-worker.ts';
 import type { Command } from './schema.ts';
@@ -13,13 +13,13 @@ jest.setTimeout(60_000);
 /** Timeout for a silent terminal: longer than a busy machine needs for a response, or to see a command in flight. */
 const replyMs = 4_000;
 
-let harness: PlatformWorld;
+let harness: PlatformHarness;
 let owner: Client;
 let terminals: Terminals;
 const opened: Terminals[] = [];
 
 beforeAll(async () => {
-  harness = await PlatformWorld.open({ COMMAND_POLL_MS: '50', COMMAND_REPLY_TIMEOUT_MS: String(replyMs) });
+  harness = await PlatformHarness.open({ COMMAND_POLL_MS: '50', COMMAND_REPLY_TIMEOUT_MS: String(replyMs) });
   owner = harness.as(harness.ours.owner);
 });
 afterAll(() => harness.close());

@@ -2,18 +2,18 @@ import type { Outcome } from '@fleet/bus';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { waitFor } from '../../../../../libs/service-kit/src/testing/server-process.ts';
 import { LiveEventRecorder } from '../../testing/live-event-recorder.ts';
-import { type Client, type Data, PlatformWorld } from '../../testing/platform-world.ts';
+import { type Client, type Data, PlatformHarness } from '../../testing/platform-harness.ts';
 import { generally, newImei, Terminals } from '../../testing/terminals.ts';
 
 // The tests use real servers; the machine may be busy. Terminals have the default time to respond.
 jest.setTimeout(60_000);
 
-let harness: PlatformWorld;
+let harness: PlatformHarness;
 let owner: Client;
 let recorder: LiveEventRecorder;
 let terminals: Terminals;
 beforeAll(async () => {
-  harness = await PlatformWorld.open({ COMMAND_POLL_MS: '50' });
+  harness = await PlatformHarness.open({ COMMAND_POLL_MS: '50' });
   owner = harness.as(harness.ours.owner);
   recorder = new LiveEventRecorder(harness);
   terminals = new Terminals(harness.deps);

@@ -1,17 +1,17 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { waitFor } from '../../../../../libs/service-kit/src/testing/server-process.ts';
-import { type Client, type Data, PlatformWorld } from '../../testing/platform-world.ts';
+import { type Client, type Data, PlatformHarness } from '../../testing/platform-harness.ts';
 import { newImei, Terminals } from '../../testing/terminals.ts';
 import type { Command } from './schema.ts';
 
 jest.setTimeout(60_000);
 
-let harness: PlatformWorld;
+let harness: PlatformHarness;
 let owner: Client;
 let stranger: Client;
 let terminals: Terminals;
 beforeAll(async () => {
-  harness = await PlatformWorld.open({ COMMAND_POLL_MS: '50' });
+  harness = await PlatformHarness.open({ COMMAND_POLL_MS: '50' });
   [owner, stranger] = [harness.as(harness.ours.owner), harness.as(harness.theirs.owner)];
   terminals = new Terminals(harness.deps);
 });

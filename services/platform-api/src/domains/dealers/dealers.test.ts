@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { PlatformWorld, type Tenant } from '../../testing/platform-world.ts';
+import { PlatformHarness, type Tenant } from '../../testing/platform-harness.ts';
 
 jest.setTimeout(60_000);
 
-let harness: PlatformWorld;
+let harness: PlatformHarness;
 beforeAll(async () => {
-  harness = await PlatformWorld.open();
+  harness = await PlatformHarness.open();
 });
 afterAll(() => harness?.close());
 

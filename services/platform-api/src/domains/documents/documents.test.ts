@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { hugePdf, noisyScan, pdf, scannedPdf, scansPdf } from '../../testing/pdf.ts';
-import { type Client, PlatformWorld } from '../../testing/platform-world.ts';
+import { type Client, PlatformHarness } from '../../testing/platform-harness.ts';
 
 jest.setTimeout(120_000);
 
@@ -11,10 +11,10 @@ const picture = readFileSync(new URL('../../testing/licence.png', import.meta.ur
 const licence = 'DRIVING LICENCE\nLicence No: KA0120110012345\nName: ASHA RAO\nDate of Birth: 12/08/1984';
 const passport = 'P<UTOERIKSSON<<ANNA<MARIA<<<<<<<<<<<<<<<<<<<\nL898902C36UTO7408122F1204159ZE184226B<<<<<10';
 
-let harness: PlatformWorld;
+let harness: PlatformHarness;
 let owner: Client;
 beforeAll(async () => {
-  harness = await PlatformWorld.open();
+  harness = await PlatformHarness.open();
   owner = harness.as(harness.ours.owner);
 });
 afterAll(() => harness?.close());
@@ -231,7 +231,7 @@ describe('extract-document', () => {
 
 describe('OCR_ENGINE', () => {
   it('none: responds 503 to a picture and reads everything else', async () => {
-    const plain = await PlatformWorld.open({ OCR_ENGINE: 'none' });
+    const plain = await PlatformHarness.open({ OCR_ENGINE: 'none' });
     try {
       const client = plain.as(plain.ours.owner);
       const refused = await client.post(path, inJson(picture, 'image/png'));
@@ -259,7 +259,7 @@ describe('OCR_ENGINE', () => {
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const address = server.address();
     const port = typeof address === 'object' ? address?.port : 0;
-    const own = await PlatformWorld.open({ OCR_ENGINE: 'http', OCR_HTTP_URL: `http://127.0.0.1:${port}/read` });
+    const own = await PlatformHarness.open({ OCR_ENGINE: 'http', OCR_HTTP_URL: `http://127.0.0.1:${port}/read` });
     try {
       const client = own.as(own.ours.owner);
       const read = await client.post(path, inJson(picture, 'image/png'));

@@ -1,24 +1,24 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { type ApiResponse, type Client, PlatformWorld } from '../../testing/platform-world.ts';
+import { type ApiResponse, type Client, PlatformHarness } from '../../testing/platform-harness.ts';
 import { recordVehicle } from '../vehicles/use-cases.ts';
 import { findDriverNames, purgeArchivedNames } from './queries.ts';
 import { archiveName, driverCollection } from './store.ts';
 
 jest.setTimeout(60_000);
 
-let harness: PlatformWorld;
+let harness: PlatformHarness;
 let owner: Client;
 let vehicleIds: number[];
 
 beforeAll(async () => {
-  harness = await PlatformWorld.open();
+  harness = await PlatformHarness.open();
   owner = harness.as(harness.ours.owner);
   vehicleIds = [];
   for (const n of [1, 2]) vehicleIds.push(await vehicle(harness.ours, `DRV ${n}`, `0138${n}0000001`));
 });
 afterAll(() => harness?.close());
 
-async function vehicle(tenant: PlatformWorld['ours'], vehicleNo: string, imei: string): Promise<number> {
+async function vehicle(tenant: PlatformHarness['ours'], vehicleNo: string, imei: string): Promise<number> {
   const fields = { accountId: tenant.accountId, ownerUserId: tenant.owner.id, vehicleNo, imei };
   return (await recordVehicle(harness.records, fields)).record._id;
 }

@@ -4,7 +4,7 @@ import { loadConfig } from '../../assembly/config.ts';
 import { decodePolyline, encodePolyline } from '../../geometry/polyline.ts';
 import { ProviderServer } from '../../maps/testing/provider-server.ts';
 import { lastLocationOf } from '../../testing/last-location.ts';
-import { type Client, PlatformWorld } from '../../testing/platform-world.ts';
+import { type Client, PlatformHarness } from '../../testing/platform-harness.ts';
 import { newImei } from '../../testing/terminals.ts';
 import { writeLastLocation } from '../last-positions/store.ts';
 import { sweepAddresses } from './store.ts';
@@ -19,24 +19,24 @@ const square = [
   [22.6, 114],
 ];
 
-async function vehicle(world: PlatformWorld, client: Client, at?: [number, number]): Promise<number> {
+async function vehicle(harness: PlatformHarness, client: Client, at?: [number, number]): Promise<number> {
   const imei = newImei();
   const made = await client.post('/api/vehicles', { vehicle_no: `GC${randomInt(10 ** 9)}`, imei });
   expect(made.status).toBe(201);
-  if (at !== undefined) await writeLastLocation(world.deps.redis, lastLocationOf(imei, ...at));
+  if (at !== undefined) await writeLastLocation(harness.deps.redis, lastLocationOf(imei, ...at));
   return made.data.id;
 }
 
 describe('geocoding without providers', () => {
-  let world: PlatformWorld;
+  let harness: PlatformHarness;
   let owner: Client;
   let stranger: Client;
   beforeAll(async () => {
-    world = await PlatformWorld.open();
-    owner = world.as(world.ours.owner);
-    stranger = world.as(world.theirs.owner);
+    harness = await PlatformHarness.open();
+    owner = harness.as(harness.ours.owner);
+    stranger = harness.as(harness.theirs.owner);
   });
-  afterAll(() => world?.close());
+  afterAll(() => harness?.close());
 
   it('returns the address, the Plus Code and the provider of a position', async () => {
     const response = await owner.get(`${base}/reverse-geocode?latitude=28.65&longitude=77.23`);
@@ -75,7 +75,7 @@ describe('geocoding without providers', () => {
       },
     });
     expect(await stranger.get(at)).toMatchObject({ data: { geofences: [], components: { city: 'Shenzhen' } } });
-    const driver = world.as(await world.user('driver'));
+    const driver = harness.as(await harness.user('driver'));
     expect(await driver.get(at)).toMatchObject({ data: { geofences: [] } });
   });
 
@@ -140,7 +140,7 @@ describe('geocoding without providers', () => {
   });
 
   it('returns a straight line from a vehicle if no road data is available', async () => {
-    const id = await vehicle(world, owner, [10, 20]);
+    const id = await vehicle(harness, owner, [10, 20]);
     const response = await owner.get(`${base}/generate-route?vehicleId=${id}&latitude=10&longitude=21&alternatives=2`);
     expect(response).toMatchObject({
       status: 200,
@@ -170,8 +170,8 @@ describe('geocoding without providers', () => {
   });
 
   it('rejects unknown vehicles, missing positions and invalid route parameters', async () => {
-    const [id, silent] = [await vehicle(world, owner, [10, 20]), await vehicle(world, owner)];
-    const foreign = await vehicle(world, stranger, [10, 20]);
+    const [id, silent] = [await vehicle(harness, owner, [10, 20]), await vehicle(harness, owner)];
+    const foreign = await vehicle(harness, stranger, [10, 20]);
     const to = 'latitude=10&longitude=21';
     const status = async (query: string) => (await owner.get(`${base}/generate-route?${query}`)).status;
     expect(await status(`vehicleId=${silent}&${to}`)).toBe(404);
@@ -225,19 +225,19 @@ describe('geocoding without providers', () => {
   });
 
   it('requires credentials', async () => {
-    expect(await world.anonymous.get(`${base}/geocode?address=Nairobi`)).toMatchObject({ status: 401 });
+    expect(await harness.anonymous.get(`${base}/geocode?address=Nairobi`)).toMatchObject({ status: 401 });
   });
 });
 
 describe('geocoding with providers', () => {
-  let world: PlatformWorld;
+  let harness: PlatformHarness;
   let owner: Client;
   let geocoder: ProviderServer;
   let roads: ProviderServer;
   beforeAll(async () => {
     geocoder = await ProviderServer.start();
     roads = await ProviderServer.start();
-    world = await PlatformWorld.open({
+    harness = await PlatformHarness.open({
       GEOCODER: 'nominatim',
       GEOCODER_URL: geocoder.url,
       // One of the responses below is a timeout. The others must not time out on a busy machine.
@@ -250,10 +250,10 @@ describe('geocoding with providers', () => {
       MATCHER_URL: roads.url,
       MAPS_CONTACT: 'ops@fleet.example',
     });
-    owner = world.as(world.ours.owner);
+    owner = harness.as(harness.ours.owner);
   });
   afterAll(async () => {
-    await world?.close();
+    await harness?.close();
     await geocoder?.stop();
     await roads?.stop();
   });
@@ -284,9 +284,9 @@ describe('geocoding with providers', () => {
     });
     expect(geocoder.received).toHaveLength(requested);
     expect(await owner.get(at('1.5006'))).toMatchObject({ data: { cached: false } });
-    const stranger = world.as(world.theirs.owner);
+    const stranger = harness.as(harness.theirs.owner);
     expect(await stranger.get(at('1.50001'))).toMatchObject({ data: { cached: false } });
-    const { database } = world.deps;
+    const { database } = harness.deps;
     expect(await sweepAddresses(database)).toBe(0);
     const inAMonth = new Date(Date.now() + 31 * 24 * 3600 * 1000);
     expect(await sweepAddresses(database, inAMonth)).toBe(3);
@@ -353,13 +353,13 @@ describe('geocoding with providers', () => {
       { id: 'address:5.0000,6.0000:', title: '99 Quuxby Crescent, Town', type: 'address' },
     ]);
     // Cached addresses would reveal where others have looked for a vehicle.
-    const driver = world.as(await world.user('driver'));
-    for (const client of [driver, world.as(world.theirs.owner)])
+    const driver = harness.as(await harness.user('driver'));
+    for (const client of [driver, harness.as(harness.theirs.owner)])
       for (const path of [found, offered]) expect((await client.get(path)).items).toEqual([]);
   });
 
   it('returns routes of the router, and straight lines if the router fails', async () => {
-    const id = await vehicle(world, owner, [10, 20]);
+    const id = await vehicle(harness, owner, [10, 20]);
     const to = `${base}/generate-route?vehicleId=${id}&latitude=10.1&longitude=20.1&alternatives=1`;
     const way = (distance: number) => ({
       geometry: encodePolyline([

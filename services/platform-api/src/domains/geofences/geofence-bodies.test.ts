@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { type Client, PlatformWorld } from '../../testing/platform-world.ts';
+import { type Client, PlatformHarness } from '../../testing/platform-harness.ts';
 
 jest.setTimeout(60_000);
 
-let world: PlatformWorld;
+let harness: PlatformHarness;
 let owner: Client;
 beforeAll(async () => {
-  world = await PlatformWorld.open();
-  owner = world.as(world.ours.owner);
+  harness = await PlatformHarness.open();
+  owner = harness.as(harness.ours.owner);
 });
-afterAll(() => world?.close());
+afterAll(() => harness?.close());
 
 const path = '/api/geofences';
 const square = [

@@ -1,21 +1,21 @@
 import { randomInt } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { lastLocationOf as location } from '../../testing/last-location.ts';
-import { type ApiResponse, type Client, PlatformWorld } from '../../testing/platform-world.ts';
+import { type ApiResponse, type Client, PlatformHarness } from '../../testing/platform-harness.ts';
 import { newImei } from '../../testing/terminals.ts';
 import { writeLastLocation } from '../last-positions/store.ts';
 
 jest.setTimeout(60_000);
 
-let world: PlatformWorld;
+let harness: PlatformHarness;
 let owner: Client;
 let stranger: Client;
 beforeAll(async () => {
-  world = await PlatformWorld.open();
-  owner = world.as(world.ours.owner);
-  stranger = world.as(world.theirs.owner);
+  harness = await PlatformHarness.open();
+  owner = harness.as(harness.ours.owner);
+  stranger = harness.as(harness.theirs.owner);
 });
-afterAll(() => world?.close());
+afterAll(() => harness?.close());
 
 const path = '/api/geofences';
 const square = [
@@ -110,8 +110,8 @@ describe('geofences', () => {
   });
 
   it('finds geofences by text, type, position and vehicle', async () => {
-    const tenant = await world.tenant('Finders');
-    const client = world.as(tenant.owner);
+    const tenant = await harness.tenant('Finders');
+    const client = harness.as(tenant.owner);
     const group = await client.post('/api/vehicle-groups', { name: 'North' });
     const below = await client.post('/api/vehicle-groups', { name: 'Inner', parent_group: group.data.id });
     const [car, lonely] = [await vehicle(client, { group_ids: [below.data.id] }), await vehicle(client)];
@@ -154,10 +154,10 @@ describe('geofences', () => {
   });
 
   it('counts the vehicles inside and lists the terminals with a pending area', async () => {
-    const tenant = await world.tenant('Insiders');
-    const client = world.as(tenant.owner);
+    const tenant = await harness.tenant('Insiders');
+    const client = harness.as(tenant.owner);
     const [inside, outside, blind] = [await vehicle(client), await vehicle(client), await vehicle(client)];
-    const { redis } = world.deps;
+    const { redis } = harness.deps;
     await writeLastLocation(redis, location(inside.imei, 22.55, 114.05));
     await writeLastLocation(redis, location(outside.imei, 22.7, 114.05));
     await writeLastLocation(redis, { ...location(blind.imei, 22.55, 114.05), gpsValid: false });
@@ -220,14 +220,14 @@ describe('geofences', () => {
   });
 
   it('limits the number of geofences of an account', async () => {
-    const tenant = await world.tenant('Full');
-    const client = world.as(tenant.owner);
+    const tenant = await harness.tenant('Full');
+    const client = harness.as(tenant.owner);
     const { data } = await client.post(path, { name: 'X', coordinates: square });
     const documents = Array.from({ length: 999 }, (_unused, at) => ({
       _id: 5_000_000 + at,
       accountId: tenant.accountId,
     }));
-    await world.deps.database.collection<{ _id: number; accountId: number }>('geofences').insertMany(documents);
+    await harness.deps.database.collection<{ _id: number; accountId: number }>('geofences').insertMany(documents);
     expect(await client.post(path, { name: 'X', coordinates: square })).toMatchObject({
       status: 409,
       body: { code: 'limit_reached' },
@@ -246,19 +246,19 @@ describe('geofences', () => {
     expect(await stranger.put(one, { name: 'Theirs' })).toMatchObject({ status: 404 });
     expect(await stranger.delete(one)).toMatchObject({ status: 404 });
     expect(ids(await stranger.get(path))).not.toContain(made.data.id);
-    const viewer = world.as(await world.user('viewer'));
+    const viewer = harness.as(await harness.user('viewer'));
     expect(await viewer.get(one)).toMatchObject({ status: 200 });
     expect(await viewer.put(one, { name: 'V' })).toMatchObject({ status: 403 });
     expect(await viewer.post(path, { name: 'V', coordinates: square })).toMatchObject({ status: 403 });
-    expect(await world.anonymous.get(path)).toMatchObject({ status: 401 });
+    expect(await harness.anonymous.get(path)).toMatchObject({ status: 401 });
     expect(await owner.get(`${path}/abc`)).toMatchObject({ status: 404 });
     expect(await owner.put(`${path}/0`, { name: 'X' })).toMatchObject({ status: 404 });
   });
 
   it('returns to drivers the geofences that apply to their own vehicles', async () => {
-    const tenant = await world.tenant('Driven');
-    const client = world.as(tenant.owner);
-    const user = await world.user('driver', tenant);
+    const tenant = await harness.tenant('Driven');
+    const client = harness.as(tenant.owner);
+    const user = await harness.user('driver', tenant);
     const [own, other] = [await vehicle(client), await vehicle(client)];
     expect(await client.put(`/api/vehicles/${own.id}/owner`, { owner_user_id: user.id })).toMatchObject({
       status: 200,
@@ -266,12 +266,13 @@ describe('geofences', () => {
     const make = async (vehicles: number[]) =>
       (await client.post(path, { name: 'X', coordinates: square, vehicles })).data.id;
     const [seen, hidden] = [await make([own.id]), await make([other.id])];
-    const driver = world.as(user);
+    const driver = harness.as(user);
     expect(ids(await driver.get(path))).toEqual([seen]);
     expect(await driver.get(`${path}/${hidden}`)).toMatchObject({ status: 404 });
     // The geofence applies to all vehicles, but a driver does not see the others.
     const shared = await client.post(path, { name: 'All', coordinates: square, push_to_terminal: true });
-    for (const imei of [own.imei, other.imei]) await writeLastLocation(world.deps.redis, location(imei, 22.55, 114.05));
+    for (const imei of [own.imei, other.imei])
+      await writeLastLocation(harness.deps.redis, location(imei, 22.55, 114.05));
     const seenBy = async (reader: Client) => (await reader.get(`${path}/${shared.data.id}`)).data;
     expect(await seenBy(client)).toMatchObject({
       inside_count: 2,

@@ -1,6 +1,6 @@
 import { decodeBody, setCircleAreas, setPolygonArea, setRectangleAreas, setRoute } from '@fleet/jt808';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { type Client, PlatformWorld } from '../../testing/platform-world.ts';
+import { type Client, PlatformHarness } from '../../testing/platform-harness.ts';
 import { generally, newImei, Terminals } from '../../testing/terminals.ts';
 import type { Geofence } from './schema.ts';
 import { geofencesIn } from './store.ts';
@@ -9,13 +9,13 @@ import { syncTerminals } from './terminal-sync.ts';
 
 jest.setTimeout(60_000);
 
-let world: PlatformWorld;
+let harness: PlatformHarness;
 let owner: Client;
 let terminals: Terminals;
 beforeAll(async () => {
-  world = await PlatformWorld.open();
+  harness = await PlatformHarness.open();
 });
-afterAll(() => world?.close());
+afterAll(() => harness?.close());
 
 const path = '/api/geofences';
 const triangle = [
@@ -31,7 +31,7 @@ const got = () =>
   terminals.seen
     .splice(0)
     .map(({ command }) => (command.kind === 'raw' ? command.messageId.toString(16) : command.kind));
-const sync = (minutes = 0) => syncTerminals(world.deps, new Date(Date.now() + minutes * 60_000));
+const sync = (minutes = 0) => syncTerminals(harness.deps, new Date(Date.now() + minutes * 60_000));
 const stateOf = async (id: number) => (await owner.get(`${path}/${id}`)).data['terminal_sync'];
 const make = async (more: object = {}): Promise<number> => {
   const body = { name: 'Yard', coordinates: triangle, push_to_terminal: true, vehicles: [vehicleId], ...more };
@@ -42,12 +42,12 @@ const make = async (more: object = {}): Promise<number> => {
 
 describe('areas in terminals', () => {
   beforeEach(async () => {
-    const tenant = await world.tenant('Areas');
+    const tenant = await harness.tenant('Areas');
     accountId = tenant.accountId;
-    owner = world.as(tenant.owner);
+    owner = harness.as(tenant.owner);
     imei = newImei();
     vehicleId = (await owner.post('/api/vehicles', { vehicle_no: 'AREA 1', imei })).data.id;
-    terminals = new Terminals(world.deps);
+    terminals = new Terminals(harness.deps);
   });
   afterEach(() => terminals.close());
 
@@ -133,11 +133,11 @@ describe('areas in terminals', () => {
 
 describe('terminalArea', () => {
   const bodyOf = async (more: object) => {
-    const { accountId: id } = world.ours;
+    const { accountId: id } = harness.ours;
     accountId = id;
-    owner = world.as(world.ours.owner);
+    owner = harness.as(harness.ours.owner);
     const { data } = await owner.post(path, { name: 'Höfe', coordinates: triangle, ...more });
-    return (await geofencesIn(world.records).find({ accountId }, data.id)) as Geofence;
+    return (await geofencesIn(harness.records).find({ accountId }, data.id)) as Geofence;
   };
   const bytes = (geofence: Geofence, edition: '2013' | '2019' = '2013') => {
     const area = terminalArea(geofence, edition);

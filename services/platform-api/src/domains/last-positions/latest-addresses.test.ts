@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { ProviderServer } from '../../maps/testing/provider-server.ts';
 import { lastLocationOf } from '../../testing/last-location.ts';
-import { type Client, PlatformWorld } from '../../testing/platform-world.ts';
+import { type Client, PlatformHarness } from '../../testing/platform-harness.ts';
 import { newImei } from '../../testing/terminals.ts';
 import { writeLastLocation } from './store.ts';
 
@@ -12,7 +12,7 @@ const list = '/api/rtt-tracking/get-imei-latest-location?address=true&imei=';
 /** Size of the geocoding bucket, which refills by one token every 20 seconds. */
 const limit = 3;
 
-let world: PlatformWorld;
+let harness: PlatformHarness;
 let geocoder: ProviderServer;
 beforeAll(async () => {
   geocoder = await ProviderServer.start(({ url }) => ({
@@ -23,17 +23,17 @@ beforeAll(async () => {
       address: { country_code: 'xx' },
     },
   }));
-  world = await PlatformWorld.open({
+  harness = await PlatformHarness.open({
     GEOCODER: 'nominatim',
     GEOCODER_URL: geocoder.url,
     RATE_LIMIT_GEOCODE_PER_MINUTE: String(limit),
   });
   // Ids start again in each database, so Redis may still have the buckets of another test file.
-  const buckets = await world.deps.redis.keys('rate-limit:platform-api:geocode:*');
-  if (buckets.length > 0) await world.deps.redis.del(buckets);
+  const buckets = await harness.deps.redis.keys('rate-limit:platform-api:geocode:*');
+  if (buckets.length > 0) await harness.deps.redis.del(buckets);
 });
 afterAll(async () => {
-  await world?.close();
+  await harness?.close();
   await geocoder?.stop();
 });
 
@@ -45,7 +45,7 @@ async function vehiclesAt(client: Client, latitudes: readonly number[]): Promise
     const created = await client.post('/api/vehicles', { vehicle_no: `LA${randomInt(10 ** 9)}`, imei });
     expect(created.status).toBe(201);
     const location = lastLocationOf(imei, latitude, 2);
-    await writeLastLocation(world.deps.redis, { ...location, timestamp: location.timestamp - index * 1_000 });
+    await writeLastLocation(harness.deps.redis, { ...location, timestamp: location.timestamp - index * 1_000 });
     imeis.push(imei);
   }
   return imeis.join();
@@ -53,8 +53,8 @@ async function vehiclesAt(client: Client, latitudes: readonly number[]): Promise
 
 /** Creates an account whose key has a full bucket. */
 async function newOwner(): Promise<Client> {
-  const tenant = await world.tenant(`Tenant ${randomInt(10 ** 9)}`);
-  return world.as(tenant.owner);
+  const tenant = await harness.tenant(`Tenant ${randomInt(10 ** 9)}`);
+  return harness.as(tenant.owner);
 }
 
 async function addresses(client: Client, imeis: string): Promise<unknown[]> {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { type Client, PlatformWorld } from '../../testing/platform-world.ts';
+import { type Client, PlatformHarness } from '../../testing/platform-harness.ts';
 import { testPosition } from '../../testing/positions.ts';
 import { stateOf } from './rules.ts';
 import type { LastLocation } from './schema.ts';
@@ -8,14 +8,14 @@ import { readLastLocations, writeLastLocation } from './store.ts';
 import { readWebsocketToken, websocketUrl } from './websocket-tokens.ts';
 
 jest.setTimeout(60_000);
-let world: PlatformWorld;
+let harness: PlatformHarness;
 let owner: Client;
 let theirs: Client;
 beforeAll(async () => {
-  world = await PlatformWorld.open();
-  [owner, theirs] = [world.as(world.ours.owner), world.as(world.theirs.owner)];
+  harness = await PlatformHarness.open();
+  [owner, theirs] = [harness.as(harness.ours.owner), harness.as(harness.theirs.owner)];
 });
-afterAll(() => world.close());
+afterAll(() => harness.close());
 
 // Unique to this run, because all tests share one Redis.
 const run = String(process.hrtime.bigint() % 100_000_000n).padStart(8, '0');
@@ -52,12 +52,12 @@ describe('stateOf', () => {
 describe('newest positions', () => {
   it('finds a position by the canonical number, in whatever form the terminal sends it', async () => {
     const imei = newImei();
-    await writeLastLocation(world.deps.redis, testPosition(`00000000${imei}`, { speed: 7 }));
-    const found = await readLastLocations(world.deps.redis, [imei, newImei()]);
+    await writeLastLocation(harness.deps.redis, testPosition(`00000000${imei}`, { speed: 7 }));
+    const found = await readLastLocations(harness.deps.redis, [imei, newImei()]);
     expect([...found.keys()]).toEqual([imei]);
     expect(found.get(imei)).toMatchObject({ imei: `00000000${imei}`, speed: 7 });
-    await expect(writeLastLocation(world.deps.redis, testPosition('0000'))).rejects.toThrow(/terminal number/);
-    expect(await readLastLocations(world.deps.redis, [])).toEqual(new Map());
+    await expect(writeLastLocation(harness.deps.redis, testPosition('0000'))).rejects.toThrow(/terminal number/);
+    expect(await readLastLocations(harness.deps.redis, [])).toEqual(new Map());
   });
 });
 
@@ -65,8 +65,8 @@ describe('GET /api/user/generate-websocket-token', () => {
   const keyOf = (token: string): string => `websocket-token:${createHash('sha256').update(token).digest('base64url')}`;
 
   it('returns a plain object with a token for five minutes to every role', async () => {
-    const user = await world.user('driver');
-    const { status, body, headers } = await world.as(user).get('/api/user/generate-websocket-token');
+    const user = await harness.user('driver');
+    const { status, body, headers } = await harness.as(user).get('/api/user/generate-websocket-token');
     expect(status).toBe(200);
     expect(body).toEqual({
       token: expect.stringMatching(/^wst_[\w-]{43}$/),
@@ -79,27 +79,27 @@ describe('GET /api/user/generate-websocket-token', () => {
     const scopes = expect.arrayContaining(['read', 'video']);
     const keyId = expect.any(Number);
     const holder = { accountId, userId: user.id, sessionId, mintedByKeyId: null, keyId, scopes };
-    expect(await readWebsocketToken(world.deps.redis, token)).toEqual(holder);
+    expect(await readWebsocketToken(harness.deps.redis, token)).toEqual(holder);
     // A token can be used several times until it expires.
-    expect(await readWebsocketToken(world.deps.redis, token)).toEqual(holder);
-    expect(await readWebsocketToken(world.deps.redis, `${token}x`)).toBeNull();
+    expect(await readWebsocketToken(harness.deps.redis, token)).toEqual(holder);
+    expect(await readWebsocketToken(harness.deps.redis, `${token}x`)).toBeNull();
     // Redis stores only the hash of the token.
-    expect(await world.deps.redis.keys(`*${token}*`)).toEqual([]);
-    const lifetime = await world.deps.redis.ttl(keyOf(token));
+    expect(await harness.deps.redis.keys(`*${token}*`)).toEqual([]);
+    const lifetime = await harness.deps.redis.ttl(keyOf(token));
     expect(lifetime).toBeGreaterThan(0);
     expect(lifetime).toBeLessThanOrEqual(300);
   });
 
   it('reads a token stored without scopes as one that has none', async () => {
     const holder = { accountId: 1, userId: 2, sessionId: 3, keyId: 4 };
-    await world.deps.redis.set(keyOf(run), JSON.stringify(holder), { expiration: { type: 'EX', value: 60 } });
-    expect(await readWebsocketToken(world.deps.redis, run)).toEqual({ ...holder, mintedByKeyId: null, scopes: [] });
+    await harness.deps.redis.set(keyOf(run), JSON.stringify(holder), { expiration: { type: 'EX', value: 60 } });
+    expect(await readWebsocketToken(harness.deps.redis, run)).toEqual({ ...holder, mintedByKeyId: null, scopes: [] });
   });
 
   it('requires an API key and a user token', async () => {
     const path = '/api/user/generate-websocket-token';
-    expect((await world.anonymous.get(path)).body).toMatchObject({ code: 'api_key_missing' });
-    expect((await world.with({ 'x-api-key': world.ours.apiKey }).get(path)).body).toMatchObject({
+    expect((await harness.anonymous.get(path)).body).toMatchObject({ code: 'api_key_missing' });
+    expect((await harness.with({ 'x-api-key': harness.ours.apiKey }).get(path)).body).toMatchObject({
       code: 'token_missing',
     });
   });
@@ -126,11 +126,11 @@ describe('GET /api/rtt-tracking/get-imei-latest-location', () => {
     await newVehicle(theirs, 'RT 1', foreign);
     const now = Date.now();
     await writeLastLocation(
-      world.deps.redis,
+      harness.deps.redis,
       testPosition(old, { timestamp: now - 5_000, serverTimestamp: now - 4_000 }),
     );
     for (const imei of [recent, foreign])
-      await writeLastLocation(world.deps.redis, testPosition(imei, { timestamp: now }));
+      await writeLastLocation(harness.deps.redis, testPosition(imei, { timestamp: now }));
     const { status, body } = await owner.get(path);
     expect(status).toBe(200);
     expect(imeisIn(body)).toEqual([recent, old]);
@@ -164,13 +164,13 @@ describe('GET /api/rtt-tracking/get-imei-latest-location', () => {
     const long = `00000000${old}`;
     expect(imeisIn((await owner.get(`${path}?imei=${long}, ${recent}`)).body)).toEqual([recent, long]);
     expect(imeisIn((await theirs.get(path)).body)).toEqual([foreign]);
-    expect((await world.as(await world.user('driver')).get(path)).body).toEqual([]);
+    expect((await harness.as(await harness.user('driver')).get(path)).body).toEqual([]);
   });
 
   it('looks up addresses only on request', async () => {
     const imei = newImei();
     await newVehicle(owner, 'RT 8', imei);
-    await writeLastLocation(world.deps.redis, testPosition(imei, { latitude: 48.137, longitude: 11.575 }));
+    await writeLastLocation(harness.deps.redis, testPosition(imei, { latitude: 48.137, longitude: 11.575 }));
     expect((await owner.get(`${path}?imei=${imei}&address=false`)).body).toMatchObject([{ address: null }]);
     expect((await owner.get(`${path}?imei=${imei}&address=true`)).body).toMatchObject([
       { imei, address: expect.stringMatching(/\S/) },
@@ -181,11 +181,11 @@ describe('GET /api/rtt-tracking/get-imei-latest-location', () => {
     const imei = newImei();
     const id = await newVehicle(owner, 'RT 9', imei);
     const driver = await owner.post('/api/drivers', { name: 'Ann', vehicle_ids: [id] });
-    await writeLastLocation(world.deps.redis, testPosition(imei));
-    const guest = await world.user('viewer', world.theirs);
+    await writeLastLocation(harness.deps.redis, testPosition(imei));
+    const guest = await harness.user('viewer', harness.theirs);
     await owner.post('/api/vehicle/share-vehicles', { secondaryUser: guest.id, vehicles: [id] });
     expect((await owner.get(`${path}?imei=${imei}`)).body).toMatchObject([{ driver_id: driver.data.id }]);
-    expect((await world.as(guest).get(`${path}?imei=${imei}`)).body).toMatchObject([
+    expect((await harness.as(guest).get(`${path}?imei=${imei}`)).body).toMatchObject([
       { vehicle_id: id, driver_id: null },
     ]);
   });

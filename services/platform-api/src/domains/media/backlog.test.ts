@@ -5,7 +5,7 @@ import { createJobSlice, type JobSlice } from '../../jobs/job-slice.ts';
 import { runDueJobs } from '../../jobs/scheduler.ts';
 import { type MediaPod, openMediaPod } from '../../testing/media-pod.ts';
 import { newMedia } from '../../testing/media-records.ts';
-import { PlatformWorld } from '../../testing/platform-world.ts';
+import { PlatformHarness } from '../../testing/platform-harness.ts';
 import { newImei } from '../../testing/terminals.ts';
 import type { Vehicle } from '../vehicles/schema.ts';
 import { vehiclesIn } from '../vehicles/store.ts';
@@ -20,32 +20,32 @@ import { countBytes, findMedia, findUsage } from './store.ts';
 jest.setTimeout(120_000);
 
 const dayMs = 86_400_000;
-let world: PlatformWorld;
+let harness: PlatformHarness;
 let pod: MediaPod;
 let count = 0;
 beforeAll(async () => {
-  world = await PlatformWorld.open({ MEDIA_TTL_DAYS: '30' });
-  pod = await openMediaPod(world.bus, 'pod-backlog');
+  harness = await PlatformHarness.open({ MEDIA_TTL_DAYS: '30' });
+  pod = await openMediaPod(harness.bus, 'pod-backlog');
 });
 afterAll(async () => {
   await pod?.close();
-  await world?.close();
+  await harness?.close();
 });
 
 async function newVehicle(): Promise<Vehicle> {
   count += 1;
-  const { data } = await world
-    .as(world.ours.owner)
+  const { data } = await harness
+    .as(harness.ours.owner)
     .post('/api/vehicles', { vehicle_no: `LOG${count}`, imei: newImei() });
-  const found = await vehiclesIn(world.records).find(world.ours, data.id);
+  const found = await vehiclesIn(harness.records).find(harness.ours, data.id);
   if (found === null) throw new Error('the vehicle does not exist');
   return found;
 }
 
 const keep = (of: Vehicle, more: Partial<Media> = {}): Promise<Media> =>
-  recordMedia(world.deps, of, newMedia(of, pod.id, more));
+  recordMedia(harness.deps, of, newMedia(of, pod.id, more));
 const areThere = async (media: readonly Media[]): Promise<boolean[]> =>
-  Promise.all(media.map(async ({ _id }) => (await findMedia(world.records, _id)) !== null));
+  Promise.all(media.map(async ({ _id }) => (await findMedia(harness.records, _id)) !== null));
 
 /** Returns a slice that ends after a number of changes. */
 function turnOf(changes: number, from: number): JobSlice {
@@ -70,10 +70,10 @@ describe('media jobs in slices', () => {
     const old: Media[] = [];
     for (let at = 0; at < 7; at += 1) old.push(await keep(vehicle, { receivedAt }));
     const kept = [await keep(vehicle, { receivedAt, protected: true }), await keep(vehicle)];
-    const { accountId } = world.ours;
-    expect(await removeOldMedia(world.deps, turnOf(3, 1))).toBe(accountId);
+    const { accountId } = harness.ours;
+    expect(await removeOldMedia(harness.deps, turnOf(3, 1))).toBe(accountId);
     expect((await areThere(old)).filter(Boolean)).toHaveLength(4);
-    const turns = await turnsUntilDone(3, (turn) => removeOldMedia(world.deps, turn));
+    const turns = await turnsUntilDone(3, (turn) => removeOldMedia(harness.deps, turn));
     expect(turns).toBeGreaterThan(1);
     expect(await areThere([...old, ...kept])).toEqual([...old.map(() => false), true, true]);
     for (const { file } of old) expect(pod.removed).toContain(file?.fileId);
@@ -85,20 +85,20 @@ describe('media jobs in slices', () => {
     const old = [await keep(vehicle, { receivedAt }), await keep(vehicle, { receivedAt })];
     const stopped = new AbortController();
     stopped.abort();
-    await removeOldMedia(world.deps, createJobSlice(1, stopped.signal));
+    await removeOldMedia(harness.deps, createJobSlice(1, stopped.signal));
     expect((await areThere(old)).filter(Boolean)).toHaveLength(1);
     let others = 0;
     const list = [
-      { name: 'old media of a test', everyMs: 1, runSlice: () => removeOldMedia(world.deps, turnOf(1, 1)) },
+      { name: 'old media of a test', everyMs: 1, runSlice: () => removeOldMedia(harness.deps, turnOf(1, 1)) },
       { name: 'another of a test', everyMs: 1, run: async () => (others += 1) },
     ];
-    await runDueJobs(world.deps, list);
+    await runDueJobs(harness.deps, list);
     expect([(await areThere(old)).filter(Boolean).length, others]).toEqual([0, 1]);
   });
 
   it('removes clips without uploads in slices, also after clips that have uploads', async () => {
     const vehicle = await newVehicle();
-    const uploads = world.deps.database.collection<Pick<UploadRecord, '_id'>>('uploads');
+    const uploads = harness.deps.database.collection<Pick<UploadRecord, '_id'>>('uploads');
     const clips: Media[] = [];
     const newClip = async (uploadId: string): Promise<void> => {
       const clip = { mediaKey: `clip:${uploadId}`, source: 'upload', file: null, clip: { uploadId } } as const;
@@ -110,12 +110,12 @@ describe('media jobs in slices', () => {
       if (!lost) await uploads.insertOne({ _id: uploadId });
       await newClip(uploadId);
     }
-    expect(await turnsUntilDone(1, (turn) => removeLostClips(world.deps, turn))).toBeGreaterThanOrEqual(clips.length);
+    expect(await turnsUntilDone(1, (turn) => removeLostClips(harness.deps, turn))).toBeGreaterThanOrEqual(clips.length);
     expect(await areThere(clips)).toEqual(isLost.map((lost) => !lost));
   });
 
   it('retries failed removals in slices, however many of the first are on unavailable pods', async () => {
-    const removals = world.deps.database.collection<MediaRemoval>('media_removals');
+    const removals = harness.deps.database.collection<MediaRemoval>('media_removals');
     const vehicle = await newVehicle();
     const noted = (server: string, notedAt: Date): MediaRemoval => {
       const { mediaKey, accountId, file } = newMedia(vehicle, server);
@@ -125,19 +125,19 @@ describe('media jobs in slices', () => {
     const away = Array.from({ length: 6 }, (_, at) => noted(`pod-away-${at}`, new Date(5_000)));
     const here = noted(pod.id, new Date(6_000));
     await removals.insertMany([...away, here]);
-    await turnsUntilDone(2, (turn) => settleRemovals(world.deps, turn));
+    await turnsUntilDone(2, (turn) => settleRemovals(harness.deps, turn));
     expect(pod.removed).toContain(here.file?.fileId);
     expect(await removals.countDocuments({ notedAt: new Date(5_000), doneAt: null })).toBe(6);
     // The removals are given up after some time, also a few at a time.
-    await turnsUntilDone(1, (turn) => deleteOldRemovals(world.deps, turn));
+    await turnsUntilDone(1, (turn) => deleteOldRemovals(harness.deps, turn));
     expect(await removals.countDocuments({ notedAt: { $lte: new Date(6_000) } })).toBe(0);
   });
 
   it('recounts vehicles in slices', async () => {
     const vehicles = [await newVehicle(), await newVehicle(), await newVehicle()];
     for (const { accountId, _id: vehicleId } of vehicles)
-      await countBytes(world.deps.database, { accountId, vehicleId }, 12_345);
-    expect(await turnsUntilDone(1, (turn) => recountAll(world.deps, turn))).toBeGreaterThanOrEqual(3);
-    for (const { _id } of vehicles) expect(await findUsage(world.deps.database, _id)).toMatchObject({ bytes: 0 });
+      await countBytes(harness.deps.database, { accountId, vehicleId }, 12_345);
+    expect(await turnsUntilDone(1, (turn) => recountAll(harness.deps, turn))).toBeGreaterThanOrEqual(3);
+    for (const { _id } of vehicles) expect(await findUsage(harness.deps.database, _id)).toMatchObject({ bytes: 0 });
   });
 });

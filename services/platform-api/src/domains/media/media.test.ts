@@ -7,7 +7,7 @@ import { LiveClient } from '../../testing/live-client.ts';
 import { type MediaPod, openMediaPod } from '../../testing/media-pod.ts';
 import { newMedia } from '../../testing/media-records.ts';
 import { recordTestNotification } from '../../testing/notifications.ts';
-import { type Client, type Data, PlatformWorld, type TestUser } from '../../testing/platform-world.ts';
+import { type Client, type Data, PlatformHarness, type TestUser } from '../../testing/platform-harness.ts';
 import { newImei } from '../../testing/terminals.ts';
 import type { AuditEntry } from '../audit/schema.ts';
 import type { Vehicle } from '../vehicles/schema.ts';
@@ -18,7 +18,7 @@ import type { Media } from './schema.ts';
 // The tests use real servers on a machine that may be busy.
 jest.setTimeout(120_000);
 
-let world: PlatformWorld;
+let harness: PlatformHarness;
 let api: Client;
 let theirs: Client;
 let pod: MediaPod;
@@ -26,29 +26,29 @@ let vehicle: Vehicle;
 let count = 0;
 
 beforeAll(async () => {
-  world = await PlatformWorld.open();
-  [api, theirs] = [world.as(world.ours.owner), world.as(world.theirs.owner)];
-  pod = await openMediaPod(world.bus, 'pod-a');
+  harness = await PlatformHarness.open();
+  [api, theirs] = [harness.as(harness.ours.owner), harness.as(harness.theirs.owner)];
+  pod = await openMediaPod(harness.bus, 'pod-a');
 });
 afterAll(async () => {
   await pod?.close();
-  await world?.close();
+  await harness?.close();
 });
 beforeEach(async () => {
   count += 1;
   const made = await api.post('/api/vehicles', { vehicle_no: `FILES${count}`, imei: newImei() });
-  vehicle = (await vehiclesIn(world.records).find(world.ours, made.data.id)) as Vehicle;
+  vehicle = (await vehiclesIn(harness.records).find(harness.ours, made.data.id)) as Vehicle;
   pod.requests.length = 0;
   pod.respond = (_request, response) => void response.writeHead(200, { 'content-length': '4' }).end('file');
 });
 
 const keep = (more: Partial<Media> = {}): Promise<Media> =>
-  recordMedia(world.deps, vehicle, newMedia(vehicle, pod.id, more));
+  recordMedia(harness.deps, vehicle, newMedia(vehicle, pod.id, more));
 const list = (query = '', client = api) => client.get(`/api/vehicles/${vehicle._id}/list-dashcam-media${query}`);
 const urlOf = async ({ _id }: Media, client = api): Promise<string> => {
   const url = String((await list('', client)).items.find(({ id }) => id === _id)?.['url']);
-  expect(url.startsWith(`${world.deps.config.PUBLIC_BASE_URL}/api/dashcam-media/${_id}/file?`)).toBe(true);
-  return world.base + url.slice(world.deps.config.PUBLIC_BASE_URL.length);
+  expect(url.startsWith(`${harness.deps.config.PUBLIC_BASE_URL}/api/dashcam-media/${_id}/file?`)).toBe(true);
+  return harness.base + url.slice(harness.deps.config.PUBLIC_BASE_URL.length);
 };
 const share = async (user: TestUser, ...permissions: string[]): Promise<void> => {
   const body = { secondaryUser: user.id, vehicles: [vehicle._id], permissions };
@@ -85,20 +85,20 @@ describe('GET /api/vehicles/:vehicleId/list-dashcam-media', () => {
 
   it('requires permission to see video', async () => {
     await keep();
-    const viewer = await world.user('viewer', world.ours, { canViewVideo: true });
-    const blind = await world.user('viewer', world.ours, { canViewVideo: false });
-    const driver = await world.user('driver');
-    const stranger = world.theirs.owner;
-    expect((await list('', world.as(viewer))).items).toHaveLength(1);
-    for (const user of [blind, driver]) expect((await list('', world.as(user))).status).toBe(403);
+    const viewer = await harness.user('viewer', harness.ours, { canViewVideo: true });
+    const blind = await harness.user('viewer', harness.ours, { canViewVideo: false });
+    const driver = await harness.user('driver');
+    const stranger = harness.theirs.owner;
+    expect((await list('', harness.as(viewer))).items).toHaveLength(1);
+    for (const user of [blind, driver]) expect((await list('', harness.as(user))).status).toBe(403);
     expect((await list('', theirs)).status).toBe(404);
     await share(stranger, 'notifications', 'live_video');
     expect((await list('', theirs)).status).toBe(403);
     await share(stranger, 'history_video');
     expect((await list('', theirs)).items).toHaveLength(1);
     const narrow = await api.post('/api/api-keys', { name: 'narrow', scopes: ['read', 'write'] });
-    const header = { 'x-api-key': String(narrow.data['key']), authorization: `Bearer ${world.ours.owner.token}` };
-    expect((await list('', world.with(header))).status).toBe(403);
+    const header = { 'x-api-key': String(narrow.data['key']), authorization: `Bearer ${harness.ours.owner.token}` };
+    expect((await list('', harness.with(header))).status).toBe(403);
   });
 });
 
@@ -115,7 +115,7 @@ describe('PUT and DELETE /api/dashcam-media/:id', () => {
     expect(pod.removed).toContain(file?.fileId);
     for (const again of [await api.delete(path), await api.put(path, { protected: true })])
       expect(again.status).toBe(404);
-    const entries = world.deps.database.collection<AuditEntry>('audit_log').find({ target: { type: 'media', id } });
+    const entries = harness.deps.database.collection<AuditEntry>('audit_log').find({ target: { type: 'media', id } });
     expect((await entries.toArray()).map(({ action }) => action)).toEqual(
       expect.arrayContaining(['media.protect', 'media.delete']),
     );
@@ -133,13 +133,13 @@ describe('PUT and DELETE /api/dashcam-media/:id', () => {
       (await client.put(path, { protected: true })).status,
       (await client.delete(path)).status,
     ];
-    expect(await attempts(world.as(await world.user('viewer')))).toEqual([403, 403]);
+    expect(await attempts(harness.as(await harness.user('viewer')))).toEqual([403, 403]);
     expect(await attempts(theirs)).toEqual([404, 404]);
-    await share(world.theirs.owner, 'notifications');
+    await share(harness.theirs.owner, 'notifications');
     expect(await attempts(theirs)).toEqual([404, 404]);
-    await share(world.theirs.owner, 'history_video');
+    await share(harness.theirs.owner, 'history_video');
     expect(await attempts(theirs)).toEqual([403, 403]);
-    expect((await world.as(await world.user('manager')).delete(path)).status).toBe(200);
+    expect((await harness.as(await harness.user('manager')).delete(path)).status).toBe(200);
     for (const odd of ['0', 'x', '1.5']) expect((await api.delete(`/api/dashcam-media/${odd}`)).status).toBe(404);
   });
 });
@@ -166,7 +166,7 @@ describe('GET /api/dashcam-media/:id/file', () => {
     const requested = new URL(pod.requests[0]?.url ?? '', 'http://pod');
     const { imei = '', fileId = '' } = media.file ?? {};
     expect(requested.pathname).toBe(`/files/${imei}/${fileId}`);
-    const secret = world.deps.config.CLIPS_SIGNING_SECRET;
+    const secret = harness.deps.config.CLIPS_SIGNING_SECRET;
     expect(verifyFilePath(secret, { imei, fileId }, Object.fromEntries(requested.searchParams))).toBe('valid');
     const saved = await fetch(`${url}&download=1`);
     expect([saved.headers.get('content-disposition'), await saved.text()]).toEqual([
@@ -213,15 +213,15 @@ describe('GET /api/dashcam-media/:id/file', () => {
     const forged = signature.replace(/.$/, (last) => (last === '0' ? '1' : '0'));
     const expires = Number(url.searchParams.get('expires'));
     expect(Math.abs(expires * 1000 - Date.now() - 8 * 3_600_000)).toBeLessThan(300_000);
-    const secret = world.deps.config.CLIPS_SIGNING_SECRET;
-    const old = signQuery(secret, `dashcam-media/${media._id}/${world.ours.owner.id}`, -1000);
+    const secret = harness.deps.config.CLIPS_SIGNING_SECRET;
+    const old = signQuery(secret, `dashcam-media/${media._id}/${harness.ours.owner.id}`, -1000);
     const cases: [string, number][] = [
       [changed((query) => query.delete('signature')), 401],
       [changed((query) => query.delete('expires')), 401],
       [changed((query) => query.set('signature', forged)), 403],
       [changed((query) => query.set('signature', 'x')), 403],
       [changed((query) => query.set('expires', String(expires + 1))), 403],
-      [changed((query) => query.set('user', String(world.theirs.owner.id))), 403],
+      [changed((query) => query.set('user', String(harness.theirs.owner.id))), 403],
       [changed((query) => query.delete('user')), 403],
       [url.href.replace(`/${media._id}/`, `/${other._id}/`), 403],
       [changed((query) => query.set('expires', old.expires) ?? query.set('signature', old.signature)), 403],
@@ -235,12 +235,12 @@ describe('GET /api/dashcam-media/:id/file', () => {
 
   it('rejects a URL once its user may no longer see the file', async () => {
     const media = await keep();
-    const viewer = await world.user('viewer', world.ours, { canViewVideo: true });
-    await share(world.theirs.owner, 'history_video');
-    const [own, shared] = [await urlOf(media, world.as(viewer)), await urlOf(media, theirs)];
+    const viewer = await harness.user('viewer', harness.ours, { canViewVideo: true });
+    await share(harness.theirs.owner, 'history_video');
+    const [own, shared] = [await urlOf(media, harness.as(viewer)), await urlOf(media, theirs)];
     for (const url of [own, shared]) expect((await fetch(url)).status).toBe(200);
     expect((await api.put(`/api/users/${viewer.id}`, { can_view_video: false })).status).toBe(200);
-    await share(world.theirs.owner, 'notifications');
+    await share(harness.theirs.owner, 'notifications');
     for (const url of [own, shared]) expect((await fetch(url)).status).toBe(403);
     expect((await api.delete(`/api/dashcam-media/${media._id}`)).status).toBe(200);
     expect((await fetch(own)).status).toBe(404);
@@ -251,13 +251,13 @@ describe('GET /api/dashcam-media/:id/file', () => {
     const url = await urlOf(media);
     await fetch(url, { method: 'HEAD' });
     for (let part = 0; part < 3; part += 1) await (await fetch(url, { headers: { range: 'bytes=0-1' } })).text();
-    const views = world.deps.database
+    const views = harness.deps.database
       .collection<AuditEntry>('audit_log')
       .find({ action: 'media.view', 'target.id': media._id });
     expect(await views.toArray()).toEqual([
       expect.objectContaining({
-        accountId: world.ours.accountId,
-        userId: world.ours.owner.id,
+        accountId: harness.ours.accountId,
+        userId: harness.ours.owner.id,
         detail: { vehicle_id: vehicle._id, channel_id: 4, kind: 'image' },
       }),
     ]);
@@ -277,7 +277,7 @@ describe('GET /api/dashcam-media/:id/file', () => {
     const who = { shownImei: '1', askedImei: '1', cameraUtcOffset: '+08:00', reservedUntilMs: 0, mobileNetwork: false };
     const server = { podId: pod.id, httpUrl: 'http://127.0.0.1:1' };
     const upload: UploadRecord = { ...createReservation(clip, who), status: 'completed', server };
-    const uploads = world.deps.database.collection<UploadRecord>('uploads');
+    const uploads = harness.deps.database.collection<UploadRecord>('uploads');
     await uploads.insertOne(upload);
     const media = await keep({
       mediaKey: `clip:${upload._id}`,
@@ -336,9 +336,9 @@ describe('files of a notification', () => {
     notification?.['media'] as { id: number; kind: string; url: string }[];
 
   async function withFile(): Promise<{ media: Media; id: number }> {
-    const { _id: id } = await recordTestNotification(world.deps, world.ours.accountId, { vehicleId: vehicle._id });
+    const { _id: id } = await recordTestNotification(harness.deps, harness.ours.accountId, { vehicleId: vehicle._id });
     const media = await keep({ notificationId: id });
-    await linkAndPublish(world.deps, media, id);
+    await linkAndPublish(harness.deps, media, id);
     return { media, id };
   }
   const readAs = async (client: Client, id: number) => {
@@ -352,38 +352,42 @@ describe('files of a notification', () => {
     const { media, id } = await withFile();
     const [file] = await readAs(api, id);
     expect(file).toMatchObject({ id: media._id, kind: 'image' });
-    const { PUBLIC_BASE_URL: base } = world.deps.config;
-    expect((await fetch(world.base + (file?.url ?? '').slice(base.length))).status).toBe(200);
-    const blind = await world.user('viewer', world.ours, { canViewVideo: false });
-    expect(await readAs(world.as(blind), id)).toEqual([]);
-    await share(world.theirs.owner, 'notifications');
+    const { PUBLIC_BASE_URL: base } = harness.deps.config;
+    expect((await fetch(harness.base + (file?.url ?? '').slice(base.length))).status).toBe(200);
+    const blind = await harness.user('viewer', harness.ours, { canViewVideo: false });
+    expect(await readAs(harness.as(blind), id)).toEqual([]);
+    await share(harness.theirs.owner, 'notifications');
     expect(await readAs(theirs, id)).toEqual([]);
-    await share(world.theirs.owner, 'notifications', 'history_video');
+    await share(harness.theirs.owner, 'notifications', 'history_video');
     expect(await readAs(theirs, id)).toMatchObject([
-      { id: media._id, url: expect.stringContaining(`user=${world.theirs.owner.id}`) },
+      { id: media._id, url: expect.stringContaining(`user=${harness.theirs.owner.id}`) },
     ]);
     const acknowledged = await api.post(`/api/notifications/${id}/acknowledge`);
     expect(filesOf(acknowledged.data)).toMatchObject([{ id: media._id }]);
   });
 
   it('sends the files to websockets under the same rules, live and after a resume', async () => {
-    const blind = await world.user('viewer', world.ours, { canViewVideo: false });
-    await share(world.theirs.owner, 'notifications');
+    const blind = await harness.user('viewer', harness.ours, { canViewVideo: false });
+    await share(harness.theirs.owner, 'notifications');
     const open = async (user: TestUser): Promise<LiveClient> => {
-      const { body } = await world.as(user).get('/api/user/generate-websocket-token');
-      const client = await LiveClient.ready(world.base, `?token=${(body as { token: string }).token}`);
+      const { body } = await harness.as(user).get('/api/user/generate-websocket-token');
+      const client = await LiveClient.ready(harness.base, `?token=${(body as { token: string }).token}`);
       client.send({ type: 'subscribe', vehicles: 'all', events: ['media', 'notification'] });
       await client.next('subscribed');
       return client;
     };
-    const [owner, viewer, shared] = [await open(world.ours.owner), await open(blind), await open(world.theirs.owner)];
+    const [owner, viewer, shared] = [
+      await open(harness.ours.owner),
+      await open(blind),
+      await open(harness.theirs.owner),
+    ];
     const { media, id } = await withFile();
     const receivedFiles = async (client: LiveClient) => {
       await client.next('notification');
       return filesOf(client.of('notification').at(-1)?.data);
     };
     expect(await receivedFiles(owner)).toMatchObject([
-      { id: media._id, kind: 'image', url: expect.stringContaining(`user=${world.ours.owner.id}`) },
+      { id: media._id, kind: 'image', url: expect.stringContaining(`user=${harness.ours.owner.id}`) },
     ]);
     await owner.next('media');
     expect(owner.of('media')[0]?.data).toEqual({
@@ -395,7 +399,7 @@ describe('files of a notification', () => {
       expect(client.of('media')).toEqual([]);
     }
     owner.ws.terminate();
-    const again = await open(world.ours.owner);
+    const again = await open(harness.ours.owner);
     again.send({ type: 'resume', since: id - 1 });
     await waitFor(() => again.of('notification').some(({ data }) => data['id'] === id && filesOf(data).length === 1));
     for (const { ws } of [viewer, shared, again]) ws.terminate();

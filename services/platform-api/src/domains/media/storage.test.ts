@@ -3,7 +3,7 @@ import { waitFor } from '../../../../../libs/service-kit/src/testing/server-proc
 import { unlimited } from '../../jobs/job-slice.ts';
 import { type MediaPod, openMediaPod } from '../../testing/media-pod.ts';
 import { newMedia } from '../../testing/media-records.ts';
-import { type Client, type Data, PlatformWorld } from '../../testing/platform-world.ts';
+import { type Client, type Data, PlatformHarness } from '../../testing/platform-harness.ts';
 import { newImei } from '../../testing/terminals.ts';
 import type { Vehicle } from '../vehicles/schema.ts';
 import { vehiclesIn } from '../vehicles/store.ts';
@@ -19,20 +19,20 @@ jest.setTimeout(120_000);
 
 const dayMs = 86_400_000;
 const upwards = (a: number, b: number): number => a - b;
-let world: PlatformWorld;
+let harness: PlatformHarness;
 let api: Client;
 let pod: MediaPod;
 let vehicle: Vehicle;
 let count = 0;
 
 beforeAll(async () => {
-  world = await PlatformWorld.open({ MEDIA_MAX_BYTES_PER_VEHICLE: '1000', MEDIA_TTL_DAYS: '30' });
-  api = world.as(world.ours.owner);
-  pod = await openMediaPod(world.bus, 'pod-a');
+  harness = await PlatformHarness.open({ MEDIA_MAX_BYTES_PER_VEHICLE: '1000', MEDIA_TTL_DAYS: '30' });
+  api = harness.as(harness.ours.owner);
+  pod = await openMediaPod(harness.bus, 'pod-a');
 });
 afterAll(async () => {
   await pod?.close();
-  await world?.close();
+  await harness?.close();
 });
 beforeEach(async () => {
   vehicle = await newVehicle();
@@ -44,7 +44,7 @@ afterEach(() => {
 async function newVehicle(client = api): Promise<Vehicle> {
   count += 1;
   const made = await client.post('/api/vehicles', { vehicle_no: `ROOM${count}`, imei: newImei() });
-  const found = await vehiclesIn(world.records).find({ accountId: Number(made.data['account_id']) }, made.data.id);
+  const found = await vehiclesIn(harness.records).find({ accountId: Number(made.data['account_id']) }, made.data.id);
   if (found === null) throw new Error('the vehicle does not exist');
   return found;
 }
@@ -53,7 +53,7 @@ let received = Date.now() - dayMs;
 /** Records a file that was received after all previous ones. */
 async function keep(more: Partial<Media> = {}, of = vehicle): Promise<Media> {
   received += 1000;
-  return recordMedia(world.deps, of, newMedia(of, pod.id, { receivedAt: new Date(received), ...more }));
+  return recordMedia(harness.deps, of, newMedia(of, pod.id, { receivedAt: new Date(received), ...more }));
 }
 const removalOf = ({
   _id: recordId,
@@ -69,12 +69,12 @@ const removalOf = ({
   clip,
 });
 const listed = async (of = vehicle): Promise<number[]> => {
-  const client = of.accountId === world.ours.accountId ? api : world.as(world.theirs.owner);
+  const client = of.accountId === harness.ours.accountId ? api : harness.as(harness.theirs.owner);
   return (await client.get(`/api/vehicles/${of._id}/list-dashcam-media`)).items.map(({ id }) => id).toSorted(upwards);
 };
 const quotas = async (): Promise<readonly Data[]> =>
   (await api.get(`/api/notifications?vehicle_id=${vehicle._id}&type=storage_quota`)).items;
-const bytes = async (): Promise<number> => (await findUsage(world.deps.database, vehicle._id))?.bytes ?? 0;
+const bytes = async (): Promise<number> => (await findUsage(harness.deps.database, vehicle._id))?.bytes ?? 0;
 
 describe('storage of a vehicle', () => {
   it('retains the newest and the protected files', async () => {
@@ -103,40 +103,40 @@ describe('storage of a vehicle', () => {
       severity: 'warning',
     });
     await keep({ sizeBytes: 50 });
-    expect(await recountAll(world.deps)).toBeNull();
+    expect(await recountAll(harness.deps)).toBeNull();
     expect(await quotas()).toHaveLength(1);
     expect((await api.delete(`/api/dashcam-media/${last._id}`)).status).toBe(200);
-    expect(await recountAll(world.deps)).toBeNull();
+    expect(await recountAll(harness.deps)).toBeNull();
     await keep({ sizeBytes: 90 });
     await waitFor(async () => (await quotas()).length === 2);
   });
 
   it('is recounted when a crash has left a wrong size', async () => {
     await keep({ sizeBytes: 300 });
-    await countBytes(world.deps.database, { accountId: vehicle.accountId, vehicleId: vehicle._id }, 12_345);
-    expect(await recountAll(world.deps)).toBeNull();
+    await countBytes(harness.deps.database, { accountId: vehicle.accountId, vehicleId: vehicle._id }, 12_345);
+    expect(await recountAll(harness.deps)).toBeNull();
     expect(await bytes()).toBe(300);
     expect(await listed()).toHaveLength(1);
     // The file is reported again, because the process died before it was counted.
     const fields = newMedia(vehicle, pod.id, { sizeBytes: 200 });
-    await recordMedia(world.deps, vehicle, fields);
-    await countBytes(world.deps.database, fields, -200);
-    await recordMedia(world.deps, vehicle, fields);
+    await recordMedia(harness.deps, vehicle, fields);
+    await countBytes(harness.deps.database, fields, -200);
+    await recordMedia(harness.deps, vehicle, fields);
     expect(await bytes()).toBe(500);
   });
 });
 
 describe('removal of media', () => {
   it('removes files after the retention of the installation or of the account', async () => {
-    const [other, nowMs] = [await newVehicle(world.as(world.theirs.owner)), Date.now()];
-    const config = await world.as(world.theirs.owner).put('/api/global-config', { retention: { media_days: 100 } });
+    const [other, nowMs] = [await newVehicle(harness.as(harness.theirs.owner)), Date.now()];
+    const config = await harness.as(harness.theirs.owner).put('/api/global-config', { retention: { media_days: 100 } });
     expect(config.status).toBe(200);
     expect((await api.get('/api/global-config')).data['retention']).toMatchObject({ media_days: 30 });
     const old = new Date(nowMs - 31 * dayMs);
     const gone = await keep({ receivedAt: old });
     const kept = [await keep({ receivedAt: old, protected: true }), await keep({ receivedAt: new Date(nowMs) })];
     const theirs = await keep({ receivedAt: old }, other);
-    expect(await removeOldMedia(world.deps, unlimited, nowMs)).toBeNull();
+    expect(await removeOldMedia(harness.deps, unlimited, nowMs)).toBeNull();
     expect(await listed()).toEqual(kept.map(({ _id }) => _id).toSorted(upwards));
     expect(pod.removed).toContain(gone.file?.fileId);
     expect(await listed(other)).toEqual([theirs._id]);
@@ -145,29 +145,29 @@ describe('removal of media', () => {
   it('hides removed files immediately, and removes them once their pod is available', async () => {
     pod.isRemoving = false;
     const media = await keep();
-    await removeMedia(world.deps, media);
+    await removeMedia(harness.deps, media);
     expect(await listed()).toEqual([]);
     expect(await bytes()).toBe(0);
-    await settleRemovals(world.deps);
-    expect(await findRemoval(world.deps.database, media.mediaKey)).toMatchObject({ doneAt: null });
+    await settleRemovals(harness.deps);
+    expect(await findRemoval(harness.deps.database, media.mediaKey)).toMatchObject({ doneAt: null });
     pod.isRemoving = true;
-    await settleRemovals(world.deps);
+    await settleRemovals(harness.deps);
     expect(pod.removed).toContain(media.file?.fileId);
-    expect(await findRemoval(world.deps.database, media.mediaKey)).toMatchObject({ doneAt: expect.any(Date) });
-    expect(await deleteOldRemovals(world.deps, unlimited, Date.now() + 9 * dayMs)).toBeNull();
-    expect(await findRemoval(world.deps.database, media.mediaKey)).toBeNull();
+    expect(await findRemoval(harness.deps.database, media.mediaKey)).toMatchObject({ doneAt: expect.any(Date) });
+    expect(await deleteOldRemovals(harness.deps, unlimited, Date.now() + 9 * dayMs)).toBeNull();
+    expect(await findRemoval(harness.deps.database, media.mediaKey)).toBeNull();
   });
 
   it('does not remove files that were protected since they were selected', async () => {
     const old = await keep({ receivedAt: new Date(Date.now() - 31 * dayMs) });
     expect((await api.put(`/api/dashcam-media/${old._id}`, { protected: true })).status).toBe(200);
-    expect(await removeUnprotected(world.deps, old, new Set())).toBeNull();
+    expect(await removeUnprotected(harness.deps, old, new Set())).toBeNull();
     // The file was protected after the last check.
-    expect(await removeMedia(world.deps, old, { sparesProtected: true })).toBeNull();
-    expect(await findRemoval(world.deps.database, old.mediaKey)).toBeNull();
-    await noteRemoval(world.deps.database, { ...removalOf(old), sparesProtected: true });
-    await settleRemovals(world.deps);
-    expect(await findRemoval(world.deps.database, old.mediaKey)).toBeNull();
+    expect(await removeMedia(harness.deps, old, { sparesProtected: true })).toBeNull();
+    expect(await findRemoval(harness.deps.database, old.mediaKey)).toBeNull();
+    await noteRemoval(harness.deps.database, { ...removalOf(old), sparesProtected: true });
+    await settleRemovals(harness.deps);
+    expect(await findRemoval(harness.deps.database, old.mediaKey)).toBeNull();
     expect(await listed()).toEqual([old._id]);
     expect(pod.removed).not.toContain(old.file?.fileId);
     expect(await bytes()).toBe(100);
@@ -182,13 +182,13 @@ describe('removal of media', () => {
       notedAt,
       doneAt: null,
     }));
-    const removals = world.deps.database.collection<MediaRemoval>('media_removals');
+    const removals = harness.deps.database.collection<MediaRemoval>('media_removals');
     await removals.insertMany(lost);
     pod.isRemoving = false;
     const media = await keep();
-    await removeMedia(world.deps, media);
+    await removeMedia(harness.deps, media);
     pod.isRemoving = true;
-    await settleRemovals(world.deps);
+    await settleRemovals(harness.deps);
     expect(pod.removed).toContain(media.file?.fileId);
     await removals.deleteMany({ 'file.server': 'pod-lost' });
   });
@@ -198,11 +198,11 @@ describe('removal of media', () => {
     const files = [await keep({ receivedAt: old }), await keep({ receivedAt: old }), await keep({ receivedAt: old })];
     pod.isRemoving = false;
     pod.fileRequests.length = 0;
-    expect(await removeOldMedia(world.deps)).toBeNull();
+    expect(await removeOldMedia(harness.deps)).toBeNull();
     expect(pod.fileRequests).toHaveLength(1);
     expect(await listed()).toEqual([]);
     pod.isRemoving = true;
-    await settleRemovals(world.deps);
+    await settleRemovals(harness.deps);
     for (const { file } of files) expect(pod.removed).toContain(file?.fileId);
   });
 
@@ -210,20 +210,20 @@ describe('removal of media', () => {
     const uploadId = 'ab'.repeat(12);
     const clip = { mediaKey: `clip:${uploadId}`, source: 'upload', file: null, clip: { uploadId } } as const;
     await keep(clip);
-    expect(await removeLostClips(world.deps)).toBeNull();
+    expect(await removeLostClips(harness.deps)).toBeNull();
     expect(await listed()).toEqual([]);
   });
 
   it('completes the removal of an account only after the removal of its files', async () => {
-    const { accountId, owner } = await world.tenant('Leaving');
-    const leaving = await newVehicle(world.as(owner));
+    const { accountId, owner } = await harness.tenant('Leaving');
+    const leaving = await newVehicle(harness.as(owner));
     await keep({}, leaving);
     await keep({ protected: true }, leaving);
     pod.isRemoving = false;
-    expect(await removeMediaOf(world.deps, { accountId })).toBe(false);
+    expect(await removeMediaOf(harness.deps, { accountId })).toBe(false);
     pod.isRemoving = true;
-    expect(await removeMediaOf(world.deps, { accountId })).toBe(true);
-    const { db } = world.deps.database;
+    expect(await removeMediaOf(harness.deps, { accountId })).toBe(true);
+    const { db } = harness.deps.database;
     for (const name of ['media', 'media_removals'])
       expect(await db.collection(name).countDocuments({ accountId })).toBe(0);
   });
@@ -234,10 +234,10 @@ describe('removal of media', () => {
     expect((await api.get(`/api/vehicles/${vehicle._id}/list-dashcam-media`)).status).toBe(404);
     expect((await api.put(`/api/dashcam-media/${media._id}`, { protected: true })).status).toBe(404);
     expect(pod.removed).not.toContain(media.file?.fileId);
-    expect(await findMedia(world.records, media._id)).toMatchObject({ protected: false });
-    expect(await findUsage(world.deps.database, vehicle._id)).toBeNull();
-    await removeOldMedia(world.deps, unlimited, Date.now() + 31 * dayMs);
+    expect(await findMedia(harness.records, media._id)).toMatchObject({ protected: false });
+    expect(await findUsage(harness.deps.database, vehicle._id)).toBeNull();
+    await removeOldMedia(harness.deps, unlimited, Date.now() + 31 * dayMs);
     expect(pod.removed).toContain(media.file?.fileId);
-    expect(await findUsage(world.deps.database, vehicle._id)).toBeNull();
+    expect(await findUsage(harness.deps.database, vehicle._id)).toBeNull();
   });
 });

@@ -2,7 +2,7 @@ import { createHmac, randomInt } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { waitFor } from '../../../../../libs/service-kit/src/testing/server-process.ts';
 import { recordTestNotification } from '../../testing/notifications.ts';
-import { type ApiResponse, PlatformWorld, type TestUser } from '../../testing/platform-world.ts';
+import { type ApiResponse, PlatformHarness, type TestUser } from '../../testing/platform-harness.ts';
 import { recordVehicle } from '../vehicles/use-cases.ts';
 import { saveOutbound } from './use-cases.ts';
 
@@ -13,11 +13,11 @@ const publicUrl = 'https://fleet.example';
 const sms = '/api/chat-log/sms-provider-webhook';
 const voice = '/api/chat-log/voice-assistant-webhook';
 
-let harness: PlatformWorld;
+let harness: PlatformHarness;
 let user: TestUser;
 let phone: string;
 beforeAll(async () => {
-  harness = await PlatformWorld.open({
+  harness = await PlatformHarness.open({
     CHAT_GENERIC_SECRET: secret,
     TWILIO_AUTH_TOKEN: 'twilio-token',
     PUBLIC_BASE_URL: publicUrl,

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { waitFor } from '../../../../../libs/service-kit/src/testing/server-process.ts';
-import { type ApiResponse, type Data, PlatformWorld, type TestUser } from '../../testing/platform-world.ts';
+import { type ApiResponse, type Data, PlatformHarness, type TestUser } from '../../testing/platform-harness.ts';
 import { ProviderStandIn, type Reply } from '../../testing/provider-stand-in.ts';
 import { newImei } from '../../testing/terminals.ts';
 
@@ -13,11 +13,11 @@ const publicUrl = 'https://fleet.example';
 const phone = '+14155550177';
 
 let fake: ProviderStandIn;
-let harness: PlatformWorld;
+let harness: PlatformHarness;
 let user: TestUser;
 beforeAll(async () => {
   fake = await ProviderStandIn.open();
-  harness = await PlatformWorld.open({
+  harness = await PlatformHarness.open({
     PUBLIC_BASE_URL: publicUrl,
     SMS_COMMANDS: 'true',
     SMS_PROVIDER: 'twilio',

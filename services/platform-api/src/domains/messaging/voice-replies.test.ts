@@ -2,7 +2,7 @@ import { createHash, createHmac } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { SignJWT } from 'jose';
 import { SaxesParser } from 'saxes';
-import { type ApiResponse, PlatformWorld } from '../../testing/platform-world.ts';
+import { type ApiResponse, PlatformHarness } from '../../testing/platform-harness.ts';
 import { newImei } from '../../testing/terminals.ts';
 import { toNcco, toPlivoXml, toTwiml } from './voice-replies.ts';
 
@@ -84,10 +84,10 @@ describe('voice webhook formats', () => {
   const vonageSecret = 'vonage-secret-of-tests-which-is-long-enough';
   const plivoToken = 'plivo-token-of-tests';
   const path = '/api/chat-log/voice-assistant-webhook';
-  let harness: PlatformWorld;
+  let harness: PlatformHarness;
   let vehicleNo: string;
   beforeAll(async () => {
-    harness = await PlatformWorld.open({
+    harness = await PlatformHarness.open({
       PUBLIC_BASE_URL: publicUrl,
       PLIVO_AUTH_TOKEN: plivoToken,
       VONAGE_SIGNATURE_SECRET: vonageSecret,

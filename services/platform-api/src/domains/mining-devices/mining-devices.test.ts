@@ -1,19 +1,19 @@
 import { randomInt } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { type Client, PlatformWorld } from '../../testing/platform-world.ts';
+import { type Client, PlatformHarness } from '../../testing/platform-harness.ts';
 import { ingestedId, keepIngested } from './ingestion.ts';
 
 jest.setTimeout(60_000);
 
-let world: PlatformWorld;
+let harness: PlatformHarness;
 let owner: Client;
 let stranger: Client;
 beforeAll(async () => {
-  world = await PlatformWorld.open();
-  owner = world.as(world.ours.owner);
-  stranger = world.as(world.theirs.owner);
+  harness = await PlatformHarness.open();
+  owner = harness.as(harness.ours.owner);
+  stranger = harness.as(harness.theirs.owner);
 });
-afterAll(() => world?.close());
+afterAll(() => harness?.close());
 
 const path = '/api/mining-devices';
 const newImei = (): string => `86${String(randomInt(10 ** 12)).padStart(13, '0')}`;
@@ -21,7 +21,7 @@ const list = (client: Client, body: unknown) => client.post(`${path}/list`, body
 
 /** Ingests positions that a partner sent for a device of the account. */
 async function ingest(imei: string, ...seconds: number[]): Promise<void> {
-  const scope = { accountId: world.ours.accountId };
+  const scope = { accountId: harness.ours.accountId };
   const items = seconds.map((second) => {
     const timestamp = new Date(1_700_000_000_000 + second * 1000);
     return {
@@ -42,7 +42,7 @@ async function ingest(imei: string, ...seconds: number[]): Promise<void> {
       backfilled: false,
     };
   });
-  await keepIngested(world.deps, scope, 'positions', items);
+  await keepIngested(harness.deps, scope, 'positions', items);
 }
 
 describe('mining devices', () => {
@@ -89,8 +89,8 @@ describe('mining devices', () => {
   });
 
   it('lists devices by the page, limit, query and filters of the body', async () => {
-    const tenant = await world.tenant('Miners');
-    const client = world.as(tenant.owner);
+    const tenant = await harness.tenant('Miners');
+    const client = harness.as(tenant.owner);
     const imeis = [newImei(), newImei(), newImei()];
     for (const [i, imei] of imeis.entries())
       await client.post(path, { imei, vehicle_no: `MINE-${i}`, site: i === 0 ? 'North' : 'South', status: 'active' });
@@ -138,7 +138,7 @@ describe('mining devices', () => {
     expect(await stranger.delete(`${path}/${data.id}`)).toMatchObject({ status: 404 });
     expect(await stranger.get(`${path}/${data.id}`)).toMatchObject({ status: 404 });
     expect((await list(owner, { query: String(data['imei']) })).items).toMatchObject([{ site: 'Ours' }]);
-    const viewer = world.as(await world.user('viewer'));
+    const viewer = harness.as(await harness.user('viewer'));
     expect(await viewer.put(`${path}/${data.id}`, { site: 'x' })).toMatchObject({ status: 403 });
     expect(await viewer.post(path, { imei: newImei() })).toMatchObject({ status: 403 });
     for (const read of [await list(viewer, {}), await viewer.get(`${path}/${data.id}`)]) expect(read.status).toBe(200);
@@ -147,8 +147,8 @@ describe('mining devices', () => {
 
 describe('mining devices of a driver', () => {
   it("returns only the devices of the driver's own vehicles", async () => {
-    const user = await world.user('driver');
-    const driver = world.as(user);
+    const user = await harness.user('driver');
+    const driver = harness.as(user);
     const imei = newImei();
     const [own, other] = [await owner.post(path, { imei }), await owner.post(path, { imei: newImei() })];
     const vehicle = await owner.post('/api/vehicles', { vehicle_no: 'DRIVEN', imei });
@@ -181,12 +181,12 @@ describe('clear-database', () => {
       { id: data.id, data_count: 0, last_location: null, last_seen: null },
     ]);
     const audited = await owner.get('/api/audit-log?action=mining_devices.clear_database');
-    expect(audited.items[0]).toMatchObject({ user_id: world.ours.owner.id, detail: { locations_deleted: 2 } });
+    expect(audited.items[0]).toMatchObject({ user_id: harness.ours.owner.id, detail: { locations_deleted: 2 } });
   });
 
   it('requires the confirmation, and an owner or admin', async () => {
     for (const body of [undefined, {}, { confirm: 'clear' }, { confirm: true }, { confirm: 'CLEAR', before: 'noon' }])
       expect([body, (await clear(owner, body)).status]).toEqual([body, 400]);
-    expect(await clear(world.as(await world.user('manager')), { confirm: 'CLEAR' })).toMatchObject({ status: 403 });
+    expect(await clear(harness.as(await harness.user('manager')), { confirm: 'CLEAR' })).toMatchObject({ status: 403 });
   });
 });

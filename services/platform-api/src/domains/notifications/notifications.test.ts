@@ -6,9 +6,9 @@ import {
   type ApiResponse,
   type Client,
   type Data,
-  PlatformWorld,
+  PlatformHarness,
   type TestUser,
-} from '../../testing/platform-world.ts';
+} from '../../testing/platform-harness.ts';
 import { generally, newImei, Terminals } from '../../testing/terminals.ts';
 import type { AuditEntry } from '../audit/schema.ts';
 import { wantedNotifications } from './preferences.ts';
@@ -18,16 +18,16 @@ import { kindOf, notificationKinds } from './types.ts';
 import { recordNotification } from './use-cases.ts';
 
 jest.setTimeout(60_000);
-let world: PlatformWorld;
+let harness: PlatformHarness;
 let owner: Client;
 let theirs: Client;
 let vehicleId: number;
 let vehicles = 0;
 beforeAll(async () => {
-  world = await PlatformWorld.open();
-  [owner, theirs] = [world.as(world.ours.owner), world.as(world.theirs.owner)];
+  harness = await PlatformHarness.open();
+  [owner, theirs] = [harness.as(harness.ours.owner), harness.as(harness.theirs.owner)];
 });
-afterAll(() => world.close());
+afterAll(() => harness.close());
 beforeEach(async () => {
   vehicleId = await newVehicle(owner);
 });
@@ -55,7 +55,7 @@ async function record(
   type: string,
   timestamp: number,
   of: Partial<Notification> = {},
-  accountId = world.ours.accountId,
+  accountId = harness.ours.accountId,
 ): Promise<number> {
   serial += 1;
   const kind = kindOf(type);
@@ -83,7 +83,7 @@ async function record(
     acknowledgedBy: null,
     ...of,
   };
-  const made = await recordNotification(world.deps, { accountId }, fields);
+  const made = await recordNotification(harness.deps, { accountId }, fields);
   return made?._id ?? 0;
 }
 
@@ -94,7 +94,7 @@ const share = (user: TestUser, permissions: string[]) =>
 
 describe('GET /api/notifications/types', () => {
   it('lists all types', async () => {
-    const { status, items } = await world.as(await world.user('driver')).get(`${base}/types`);
+    const { status, items } = await harness.as(await harness.user('driver')).get(`${base}/types`);
     expect(status).toBe(200);
     expect(items).toHaveLength(notificationKinds.length);
     expect(items[0]).toEqual({
@@ -109,7 +109,7 @@ describe('GET /api/notifications/types', () => {
   });
 
   it('returns the types in the caller’s language, or in English if there is no translation', async () => {
-    const client = world.as(await world.user('viewer', world.ours, { language: 'es' }));
+    const client = harness.as(await harness.user('viewer', harness.ours, { language: 'es' }));
     let etag = '';
     const titles = async () => {
       const { headers, items } = await client.get(`${base}/types`, { 'if-none-match': etag });
@@ -125,9 +125,9 @@ describe('GET /api/notifications/types', () => {
 });
 
 describe.each([
-  ['/api/notifications/types', () => world.as(world.ours.owner)],
-  ['/api/subscriptions/plans', () => world.as(world.ours.owner)],
-  ['/api/openapi.json', () => world.anonymous],
+  ['/api/notifications/types', () => harness.as(harness.ours.owner)],
+  ['/api/subscriptions/plans', () => harness.as(harness.ours.owner)],
+  ['/api/openapi.json', () => harness.anonymous],
 ])('GET %s', (path, client) => {
   it('returns 304 to a client that has the same response', async () => {
     const first = await client().get(path);
@@ -221,34 +221,34 @@ describe('GET /api/notifications/vehicle-notifications/:vehicleId', () => {
   it('returns 404 if the vehicle is not visible, and 403 without the permission for notifications', async () => {
     await record('sos', Date.now());
     expect((await list('', theirs)).body).toMatchObject({ status: 404, code: 'vehicle_not_found' });
-    expect((await list('', world.as(await world.user('driver')))).status).toBe(404);
-    const guest = await world.user('manager', world.theirs);
+    expect((await list('', harness.as(await harness.user('driver')))).status).toBe(404);
+    const guest = await harness.user('manager', harness.theirs);
     await share(guest, ['view']);
-    expect((await list('', world.as(guest))).body).toMatchObject({ status: 403, code: 'permission_denied' });
+    expect((await list('', harness.as(guest))).body).toMatchObject({ status: 403, code: 'permission_denied' });
     await share(guest, ['notifications']);
-    expect(typesIn(await list('', world.as(guest)))).toEqual(['sos']);
+    expect(typesIn(await list('', harness.as(guest)))).toEqual(['sos']);
   });
 });
 
 describe('GET /api/notifications', () => {
   it('lists the notifications of all vehicles whose notifications the caller may see', async () => {
-    const guest = await world.user('viewer', world.theirs);
+    const guest = await harness.user('viewer', harness.theirs);
     const at = Date.parse('2025-05-05T00:00:00Z');
     const foreign = await newVehicle(theirs);
     await record('sos', at);
-    await record('towing', at + 1, { vehicleId: foreign }, world.theirs.accountId);
+    await record('towing', at + 1, { vehicleId: foreign }, harness.theirs.accountId);
     const query = `?from=${at}&to=${at + 10}`;
     expect(typesIn(await owner.get(base + query))).toEqual(['sos']);
-    expect(typesIn(await world.as(guest).get(base + query))).toEqual(['towing']);
+    expect(typesIn(await harness.as(guest).get(base + query))).toEqual(['towing']);
     await share(guest, ['view']);
-    expect(typesIn(await world.as(guest).get(base + query))).toEqual(['towing']);
+    expect(typesIn(await harness.as(guest).get(base + query))).toEqual(['towing']);
     await share(guest, ['notifications']);
-    expect(typesIn(await world.as(guest).get(base + query))).toEqual(['towing', 'sos']);
-    expect(typesIn(await world.as(guest).get(`${base}${query}&vehicle_id=${vehicleId}`))).toEqual(['sos']);
-    const driver = await world.user('driver');
-    expect(typesIn(await world.as(driver).get(base + query))).toEqual([]);
+    expect(typesIn(await harness.as(guest).get(base + query))).toEqual(['towing', 'sos']);
+    expect(typesIn(await harness.as(guest).get(`${base}${query}&vehicle_id=${vehicleId}`))).toEqual(['sos']);
+    const driver = await harness.user('driver');
+    expect(typesIn(await harness.as(driver).get(base + query))).toEqual([]);
     await owner.put(`/api/vehicles/${vehicleId}/owner`, { owner_user_id: driver.id });
-    expect(typesIn(await world.as(driver).get(base + query))).toEqual(['sos']);
+    expect(typesIn(await harness.as(driver).get(base + query))).toEqual(['sos']);
   });
 });
 
@@ -274,20 +274,20 @@ describe('driver of a notification', () => {
       const responses = await Promise.all(lists.map((path) => client.get(path)));
       return responses.flatMap(({ items }) => items.map(pickFields));
     };
-    const guest = await world.user('manager', world.theirs);
+    const guest = await harness.user('manager', harness.theirs);
     await share(guest, ['notifications', 'commands']);
-    expect(await seenBy(world.as(guest))).toEqual([without, without]);
+    expect(await seenBy(harness.as(guest))).toEqual([without, without]);
     expect(await seenBy(owner)).toEqual([whole, whole]);
-    expect(pickFields((await world.as(guest).post(`${base}/${id}/acknowledge`)).data)).toEqual(without);
+    expect(pickFields((await harness.as(guest).post(`${base}/${id}/acknowledge`)).data)).toEqual(without);
     expect(pickFields((await owner.post(`${base}/${id}/acknowledge`)).data)).toEqual(whole);
   });
 
   it('is visible to drivers if the vehicle is their own', async () => {
     const at = Date.parse('2025-06-07T00:00:00Z');
     await record('driver_change', at, { driverId: 9, attributes });
-    const driver = await world.user('driver');
+    const driver = await harness.user('driver');
     await share(driver, ['notifications']);
-    const seen = async () => (await world.as(driver).get(`${base}?from=${at}&to=${at + 1}`)).items.map(pickFields);
+    const seen = async () => (await harness.as(driver).get(`${base}?from=${at}&to=${at + 1}`)).items.map(pickFields);
     expect(await seen()).toEqual([without]);
     await owner.put(`/api/vehicles/${vehicleId}/owner`, { owner_user_id: driver.id });
     expect(await seen()).toEqual([whole]);
@@ -299,18 +299,18 @@ describe('geofence of a notification', () => {
     const at = Date.parse('2025-06-08T00:00:00Z');
     await record('sos', at, { address: 'Shenzhen', area: 'Depot of Ann' });
     const seenBy = async (user: TestUser) => {
-      const { items } = await world.as(user).get(`${base}?from=${at}&to=${at + 1}`);
+      const { items } = await harness.as(user).get(`${base}?from=${at}&to=${at + 1}`);
       expect(items).toHaveLength(1);
       expect(items[0]).not.toHaveProperty('area');
       return items[0]?.['address'];
     };
-    const [guest, driver] = [await world.user('manager', world.theirs), await world.user('driver')];
+    const [guest, driver] = [await harness.user('manager', harness.theirs), await harness.user('driver')];
     await share(guest, ['notifications']);
     expect(await seenBy(guest)).toBe('Shenzhen');
     await owner.put(`/api/vehicles/${vehicleId}/owner`, { owner_user_id: driver.id });
     expect(await seenBy(driver)).toBe('Shenzhen');
-    expect(await seenBy(world.ours.owner)).toBe('Depot of Ann');
-    expect(await seenBy(await world.user('viewer'))).toBe('Depot of Ann');
+    expect(await seenBy(harness.ours.owner)).toBe('Depot of Ann');
+    expect(await seenBy(await harness.user('viewer'))).toBe('Depot of Ann');
   });
 });
 
@@ -330,20 +330,20 @@ describe('POST /api/notifications/:id/acknowledge', () => {
     const first = await acknowledge(id, { note: 'called the driver' });
     expect(first.status).toBe(200);
     expect(first.data).toMatchObject({
-      acknowledged_by: world.ours.owner.id,
+      acknowledged_by: harness.ours.owner.id,
       attributes: { count: 2, acknowledge_note: 'called the driver' },
       version: 2,
     });
-    const second = await acknowledge(id, undefined, world.as(await world.user('manager')));
+    const second = await acknowledge(id, undefined, harness.as(await harness.user('manager')));
     expect(second.data).toEqual(first.data);
   });
 
   it('confirms the alarm at the terminal, returns the result, and publishes the notification', async () => {
-    const terminals = new Terminals(world.deps);
+    const terminals = new Terminals(harness.deps);
     const imei = newImei();
     vehicleId = await newVehicle(owner, { imei: imei.padStart(12, '0') });
     const events: LiveEvent[] = [];
-    const listening = subscribe(world.bus, liveEvents, console.error, (live) => events.push(...live.events));
+    const listening = subscribe(harness.bus, liveEvents, console.error, (live) => events.push(...live.events));
     try {
       await terminals.connect(imei);
       const id = await record('illegal_ignition', Date.now(), { imei, attributes: '{"bit":27}' });
@@ -357,7 +357,7 @@ describe('POST /api/notifications/:id/acknowledge', () => {
       expect(events.find((event) => event.data['id'] === id)).toMatchObject({
         type: 'notification',
         vehicleId,
-        data: { ...data, user: world.ours.owner.id },
+        data: { ...data, user: harness.ours.owner.id },
       });
       // The alarm is confirmed once.
       expect((await acknowledge(id)).data).toEqual(data);
@@ -369,7 +369,7 @@ describe('POST /api/notifications/:id/acknowledge', () => {
   });
 
   it('stores that the terminal is unavailable or refuses, and tries again with the next acknowledgement', async () => {
-    const terminals = new Terminals(world.deps);
+    const terminals = new Terminals(harness.deps);
     const imei = newImei();
     vehicleId = await newVehicle(owner, { imei: imei.padStart(12, '0') });
     try {
@@ -393,13 +393,13 @@ describe('POST /api/notifications/:id/acknowledge', () => {
 
   it('is recorded in the audit log of the vehicle’s account', async () => {
     const id = await record('sos', Date.now());
-    const guest = await world.user('manager', world.theirs);
+    const guest = await harness.user('manager', harness.theirs);
     await share(guest, ['notifications', 'commands']);
-    await acknowledge(id, {}, world.as(guest));
-    const entries = world.records.collection<AuditEntry>('audit_log').find({ target: { type: 'notifications', id } });
+    await acknowledge(id, {}, harness.as(guest));
+    const entries = harness.records.collection<AuditEntry>('audit_log').find({ target: { type: 'notifications', id } });
     expect(await entries.toArray()).toMatchObject([
       {
-        accountId: world.ours.accountId,
+        accountId: harness.ours.accountId,
         userId: guest.id,
         action: 'notifications.acknowledge',
         target: { type: 'notifications', id },
@@ -409,7 +409,7 @@ describe('POST /api/notifications/:id/acknowledge', () => {
   });
 
   it('counts as a command in the bucket that device-api uses as well, and sends no command above its limit', async () => {
-    const terminals = new Terminals(world.deps);
+    const terminals = new Terminals(harness.deps);
     const imei = newImei();
     vehicleId = await newVehicle(owner, { imei: imei.padStart(12, '0') });
     const bucket = `rate-limit:command:${imei}`;
@@ -417,23 +417,23 @@ describe('POST /api/notifications/:id/acknowledge', () => {
       await terminals.connect(imei);
       const id = await record('sos', Date.now(), { imei, attributes: '{"bit":0}' });
       // The bucket is empty, and its clock prevents a refill for a minute.
-      await world.deps.redis.set(bucket, `1000000.0000:${Date.now() + 60_000}`);
+      await harness.deps.redis.set(bucket, `1000000.0000:${Date.now() + 60_000}`);
       expect(await acknowledge(id)).toMatchObject({
         status: 200,
-        data: { acknowledged_by: world.ours.owner.id, attributes: { terminal_confirmed: false } },
+        data: { acknowledged_by: harness.ours.owner.id, attributes: { terminal_confirmed: false } },
       });
       expect(terminals.seen).toEqual([]);
-      await world.deps.redis.del(bucket);
+      await harness.deps.redis.del(bucket);
       expect((await acknowledge(id)).data).toMatchObject({ attributes: { terminal_confirmed: true } });
-      expect(await world.deps.redis.get(bucket)).toMatch(/^1\.0+:/);
+      expect(await harness.deps.redis.get(bucket)).toMatch(/^1\.0+:/);
     } finally {
-      await world.deps.redis.del(bucket);
+      await harness.deps.redis.del(bucket);
       await terminals.close();
     }
   });
 
   it('confirms no alarms that end by themselves, and none whose terminal is in another vehicle', async () => {
-    const terminals = new Terminals(world.deps);
+    const terminals = new Terminals(harness.deps);
     const imei = newImei();
     try {
       await terminals.connect(imei);
@@ -458,16 +458,16 @@ describe('POST /api/notifications/:id/acknowledge', () => {
   it('requires permission to send commands to the vehicle', async () => {
     const id = await record('sos', Date.now());
     for (const role of ['viewer', 'driver'] as const)
-      expect((await acknowledge(id, {}, world.as(await world.user(role)))).status).toBe(403);
+      expect((await acknowledge(id, {}, harness.as(await harness.user(role)))).status).toBe(403);
     expect((await acknowledge(id, {}, theirs)).status).toBe(404);
     expect((await acknowledge(999_999_999)).status).toBe(404);
-    const guest = await world.user('manager', world.theirs);
+    const guest = await harness.user('manager', harness.theirs);
     await share(guest, ['notifications']);
-    expect((await acknowledge(id, {}, world.as(guest))).status).toBe(403);
+    expect((await acknowledge(id, {}, harness.as(guest))).status).toBe(403);
     await share(guest, ['commands']);
-    expect((await acknowledge(id, {}, world.as(guest))).status).toBe(404);
+    expect((await acknowledge(id, {}, harness.as(guest))).status).toBe(404);
     await share(guest, ['commands', 'notifications']);
-    expect((await acknowledge(id, {}, world.as(guest))).data).toMatchObject({ acknowledged_by: guest.id });
+    expect((await acknowledge(id, {}, harness.as(guest))).data).toMatchObject({ acknowledged_by: guest.id });
     expect((await acknowledge(id, { note: 5 })).status).toBe(400);
     expect((await acknowledge(id, { note: 'a'.repeat(1_001) })).status).toBe(400);
   });
@@ -492,15 +492,15 @@ describe('vehicle preferences', () => {
     };
     expect(set.body).toEqual({ data });
     expect((await read()).body).toEqual({ data });
-    expect((await read(world.as(await world.user('viewer')))).data).toMatchObject({ is_default: true });
+    expect((await read(harness.as(await harness.user('viewer')))).data).toMatchObject({ is_default: true });
     await write({ notification_types: [] });
     const muted = { notificationTypes: [], channels: ['sms', 'email'], isDefault: false };
-    expect(await wantedNotifications(world.deps, world.ours.owner.id, vehicleId)).toEqual(muted);
+    expect(await wantedNotifications(harness.deps, harness.ours.owner.id, vehicleId)).toEqual(muted);
   });
 
   it('accepts preferences from every role that sees the vehicle', async () => {
-    const guest = await world.user('viewer', world.theirs);
-    const asGuest = world.as(guest);
+    const guest = await harness.user('viewer', harness.theirs);
+    const asGuest = harness.as(guest);
     expect((await write({ notification_types: ['sos'] }, asGuest)).body).toMatchObject({ code: 'vehicle_not_found' });
     expect((await read(asGuest)).status).toBe(404);
     await share(guest, ['live_video']);

@@ -1,30 +1,30 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { type Client, PlatformWorld, type TestUser } from '../../testing/platform-world.ts';
+import { type Client, PlatformHarness, type TestUser } from '../../testing/platform-harness.ts';
 import { pushTokensOf } from './push-tokens.ts';
 
 jest.setTimeout(60_000);
 
 const base = '/api/notifications';
-let world: PlatformWorld;
+let harness: PlatformHarness;
 let owner: Client;
 
 beforeAll(async () => {
-  world = await PlatformWorld.open();
-  owner = world.as(world.ours.owner);
+  harness = await PlatformHarness.open();
+  owner = harness.as(harness.ours.owner);
 });
-afterAll(() => world?.close());
+afterAll(() => harness?.close());
 
 describe('POST /api/notifications/update-push-token', () => {
   const path = `${base}/update-push-token`;
   const register = (client: Client, body: object) => client.post(path, body);
   const tokensOf = async (user: TestUser) =>
-    (await pushTokensOf(world.deps, { accountId: user.accountId, userId: user.id }))
+    (await pushTokensOf(harness.deps, { accountId: user.accountId, userId: user.id }))
       .map(({ token }) => token)
       .toSorted();
 
   it('registers the token of a device, and stores one token for each device', async () => {
-    const user = await world.user('driver');
-    const client = world.as(user);
+    const user = await harness.user('driver');
+    const client = harness.as(user);
     const first = await register(client, { push_token: `a-${user.id}`, platform: 'android', device_id: 'phone' });
     expect(first.status).toBe(200);
     expect(first.body).toEqual({
@@ -44,17 +44,17 @@ describe('POST /api/notifications/update-push-token', () => {
   });
 
   it('moves a token to the user who registers it, in any account', async () => {
-    const [before, after] = [await world.user('viewer'), await world.user('viewer', world.theirs)];
+    const [before, after] = [await harness.user('viewer'), await harness.user('viewer', harness.theirs)];
     const push_token = `shared-device-${before.id}`;
-    await register(world.as(before), { push_token });
-    await register(world.as(after), { push_token, platform: 'ios' });
+    await register(harness.as(before), { push_token });
+    await register(harness.as(after), { push_token, platform: 'ios' });
     expect(await tokensOf(before)).toEqual([]);
     expect(await tokensOf(after)).toEqual([push_token]);
   });
 
   it('stores the ten tokens that were seen last', async () => {
-    const user = await world.user('viewer');
-    const client = world.as(user);
+    const user = await harness.user('viewer');
+    const client = harness.as(user);
     for (let i = 0; i < 11; i += 1) await register(client, { push_token: `${user.id}-${i}` });
     await register(client, { push_token: `${user.id}-1` });
     await register(client, { push_token: `${user.id}-11` });

@@ -6,7 +6,7 @@ import { MapServices } from '../../maps/map-services.ts';
 import { componentsOf } from '../../maps/providers.ts';
 import type { Raised } from '../../rules/rule.ts';
 import { RecordStore } from '../../store/record-store.ts';
-import { PlatformWorld } from '../../testing/platform-world.ts';
+import { PlatformHarness } from '../../testing/platform-harness.ts';
 import type { Account } from '../accounts/schema.ts';
 import { keepAddress } from '../geocoding/store.ts';
 import type { Geofence } from '../geofences/schema.ts';
@@ -17,16 +17,16 @@ import { sweepTimes } from './record.ts';
 import type { Notification } from './schema.ts';
 
 jest.setTimeout(180_000);
-let world: PlatformWorld;
+let harness: PlatformHarness;
 let vehicle: RaisedFor;
 let other: Notifications;
 const live: LiveEvent[] = [];
 beforeAll(async () => {
-  world = await PlatformWorld.open();
+  harness = await PlatformHarness.open();
   vehicle = await newVehicle('13800138001');
-  other = new Notifications(world.deps);
+  other = new Notifications(harness.deps);
   subscribe(
-    world.bus,
+    harness.bus,
     liveEvents,
     (error) => {
       throw error;
@@ -36,14 +36,14 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   other.stop();
-  await world.close();
+  await harness.close();
 });
 
 async function newVehicle(imei: string, more: object = {}): Promise<RaisedFor> {
   const body = { vehicle_no: `R ${imei}`, imei: `0${imei}`, ...more };
-  const { status, data } = await world.as(world.ours.owner).post('/api/vehicles', body);
+  const { status, data } = await harness.as(harness.ours.owner).post('/api/vehicles', body);
   expect(status).toBe(201);
-  const { accountId, id: ownerUserId } = world.ours.owner;
+  const { accountId, id: ownerUserId } = harness.ours.owner;
   return { id: data.id, accountId, ownerUserId, vehicleNo: String(data['vehicle_no']), imei, driverId: null };
 }
 
@@ -59,7 +59,7 @@ const sos = (more: Partial<Raised> = {}, of = vehicle): ToRaise => ({ vehicle: o
 const keyOf = ({ vehicle: of, raised }: ToRaise): string => keyOfRaised(of, raised);
 
 const onRecord = (items: readonly ToRaise[]): Promise<Notification[]> =>
-  world.records
+  harness.records
     .collection<Notification>('notifications')
     .find({ dedupeKey: { $in: items.map(keyOf) } })
     .sort({ _id: 1 })
@@ -67,7 +67,7 @@ const onRecord = (items: readonly ToRaise[]): Promise<Notification[]> =>
 
 /** Returns all messages in the stream. */
 async function stored(): Promise<NotificationRaised[]> {
-  const { streams } = await world.bus.jetstreamManager();
+  const { streams } = await harness.bus.jetstreamManager();
   const { state } = await streams.info('NOTIFICATIONS');
   const messages: NotificationRaised[] = [];
   for (let seq = state.first_seq; seq <= state.last_seq && state.messages > 0; seq += 1)
@@ -83,7 +83,7 @@ const storedOf = async (items: readonly ToRaise[]): Promise<NotificationRaised[]
 describe('raise', () => {
   it('records a notification, stores it in the stream, and publishes it to subscribers', async () => {
     const item = sos({ attributes: { level: 2 }, severity: 'warning' });
-    await world.deps.notifications.raise([item]);
+    await harness.deps.notifications.raise([item]);
     const [record] = await onRecord([item]);
     expect(record).toMatchObject({
       accountId: vehicle.accountId,
@@ -101,7 +101,7 @@ describe('raise', () => {
       acknowledgedAt: null,
       version: 1,
     });
-    const response = (await world.as(world.ours.owner).get('/api/notifications')).items.find(
+    const response = (await harness.as(harness.ours.owner).get('/api/notifications')).items.find(
       ({ id }) => id === record?._id,
     );
     const [message] = await storedOf([item]);
@@ -123,12 +123,12 @@ describe('raise', () => {
   });
 
   it('accepts an empty list', async () => {
-    await expect(world.deps.notifications.raise([])).resolves.toBeUndefined();
+    await expect(harness.deps.notifications.raise([])).resolves.toBeUndefined();
   });
 
   it('does not change a notification that is raised again, and stores no second message', async () => {
     const item = sos();
-    await world.deps.notifications.raise([item]);
+    await harness.deps.notifications.raise([item]);
     const [first] = await onRecord([item]);
     await other.raise([{ ...item, raised: { ...item.raised, attributes: { later: true } } }, item]);
     expect(await onRecord([item])).toEqual([first]);
@@ -139,7 +139,7 @@ describe('raise', () => {
     const items = Array.from({ length: 300 }, () => sos());
     const calls = Array.from({ length: 100 }, (_, at) => items.slice(at * 2, at * 2 + 100));
     const results = await Promise.allSettled(
-      calls.flatMap((call) => [world.deps.notifications.raise(call), other.raise(call)]),
+      calls.flatMap((call) => [harness.deps.notifications.raise(call), other.raise(call)]),
     );
     expect(results.filter(({ status }) => status === 'rejected')).toEqual([]);
     const records = await onRecord(items);
@@ -154,12 +154,12 @@ describe('raise', () => {
   });
 
   it('reserves server times for a day', async () => {
-    const times = world.deps.database.collection('notification_times');
+    const times = harness.deps.database.collection('notification_times');
     const before = await times.countDocuments();
     const turn = { from: 1, isOver: () => false };
-    expect(await sweepTimes(world.deps.database, turn)).toBeNull();
+    expect(await sweepTimes(harness.deps.database, turn)).toBeNull();
     expect(await times.countDocuments()).toBe(before);
-    expect(await sweepTimes(world.deps.database, turn, Date.now() + 25 * 3_600_000)).toBeNull();
+    expect(await sweepTimes(harness.deps.database, turn, Date.now() + 25 * 3_600_000)).toBeNull();
     expect(await times.countDocuments()).toBe(0);
   });
 
@@ -167,7 +167,7 @@ describe('raise', () => {
     const nowhere = sos({ latitude: 0, longitude: 0, gpsValid: false, attributes: { level: 1 } });
     const unknown = sos({ latitude: Number.NaN, longitude: 4, gpsValid: false });
     const old = sos({ latitude: 3, longitude: 4, gpsValid: false });
-    await world.deps.notifications.raise([nowhere, unknown, old]);
+    await harness.deps.notifications.raise([nowhere, unknown, old]);
     const response = (await onRecord([nowhere, unknown, old])).map(({ latitude, longitude, attributes }) => [
       latitude,
       longitude,
@@ -182,7 +182,7 @@ describe('raise', () => {
 
   it('raises types that are not in the catalogue, and drops attributes that are too large', async () => {
     const item = sos({ type: 'volcano', attributes: { text: 'x'.repeat(9_000), level: 1 } });
-    await world.deps.notifications.raise([item]);
+    await harness.deps.notifications.raise([item]);
     const [record] = await onRecord([item]);
     expect(record).toMatchObject({ type: 'unknown_alarm', severity: 'info', category: 'device' });
     expect(JSON.parse(record?.attributes ?? '')).toEqual({ level: 1, reported_type: 'volcano' });
@@ -190,46 +190,49 @@ describe('raise', () => {
 
   it('raises a notification for a vehicle without a terminal', async () => {
     const item = { vehicle: { ...vehicle, imei: null }, raised: found({ type: 'document_expiry', subject: '7' }) };
-    await world.deps.notifications.raise([item]);
+    await harness.deps.notifications.raise([item]);
     expect(await onRecord([item])).toMatchObject([{ imei: '', type: 'document_expiry' }]);
     expect(await storedOf([item])).toHaveLength(1);
   });
 
   it('uses the language of the owning user', async () => {
-    const [user, own] = [await world.user('manager', world.ours, { language: 'es' }), await newVehicle('13800138002')];
+    const [user, own] = [
+      await harness.user('manager', harness.ours, { language: 'es' }),
+      await newVehicle('13800138002'),
+    ];
     const item = sos({ type: 'overspeed' }, { ...own, ownerUserId: user.id });
-    await world.deps.notifications.raise([item]);
+    await harness.deps.notifications.raise([item]);
     expect(await onRecord([item])).toMatchObject([{ title: 'Exceso de velocidad' }]);
   });
 
   it('publishes whether the owning user wants it, and follows changes of the preferences', async () => {
     const own = await newVehicle('13800138003');
     const items = [sos({}, own), sos({ type: 'ignition_on' }, own)];
-    await world.deps.notifications.raise(items);
+    await harness.deps.notifications.raise(items);
     expect((await storedOf(items)).map(({ wantedByOwner }) => wantedByOwner)).toEqual([true, false]);
     const path = `/api/notifications/update-preferences/${own.id}`;
-    await world.as(world.ours.owner).post(path, { notification_types: ['ignition_on'] });
+    await harness.as(harness.ours.owner).post(path, { notification_types: ['ignition_on'] });
     await waitFor(async () => {
       const again = [sos({}, own), sos({ type: 'ignition_on' }, own)];
-      await world.deps.notifications.raise(again);
+      await harness.deps.notifications.raise(again);
       const wanted = (await storedOf(again)).map(({ wantedByOwner }) => wantedByOwner);
       return wanted[0] === false && wanted[1] === true;
     });
   });
 
   it('publishes notifications of a suspended account as not wanted, until the account is active again', async () => {
-    const { accountId, owner } = world.theirs;
+    const { accountId, owner } = harness.theirs;
     const body = { vehicle_no: 'R suspended', imei: '013800138004' };
-    const { data } = await world.as(owner).post('/api/vehicles', body);
+    const { data } = await harness.as(owner).post('/api/vehicles', body);
     const [vehicleNo, imei] = [body.vehicle_no, '13800138004'];
     const own = { id: data.id, accountId, ownerUserId: owner.id, vehicleNo, imei, driverId: null };
     const isWanted = async (): Promise<boolean | undefined> => {
       const item = sos({}, own);
-      await world.deps.notifications.raise([item]);
+      await harness.deps.notifications.raise([item]);
       return (await storedOf([item]))[0]?.wantedByOwner;
     };
     expect(await isWanted()).toBe(true);
-    const accounts = world.records.collection<Account>('accounts');
+    const accounts = harness.records.collection<Account>('accounts');
     for (const [status, wanted] of [
       ['suspended', false],
       ['active', true],
@@ -261,7 +264,7 @@ describe('raise after a crash', () => {
           };
         },
       });
-    const { database } = world.deps;
+    const { database } = harness.deps;
     return {
       ...database,
       collection: (name) => {
@@ -285,17 +288,17 @@ describe('raise after a crash', () => {
   const cases = [1, 2, 3, 4].flatMap((nth) => [[nth, false] as const, [nth, true] as const]);
   it.each(cases)('loses and duplicates nothing after a crash at write %i (already done: %s)', async (nth, isAfter) => {
     const database = dying(nth, isAfter);
-    const mortal = new Notifications({ ...world.deps, database, records: new RecordStore(database) });
+    const mortal = new Notifications({ ...harness.deps, database, records: new RecordStore(database) });
     const items = [sos(), sos(), sos()];
     await expect(mortal.raise(items)).rejects.toThrow('died');
     mortal.stop();
-    await Promise.all([world.deps.notifications.raise(items), other.raise(items)]);
+    await Promise.all([harness.deps.notifications.raise(items), other.raise(items)]);
     expect((await onRecord(items)).map(({ dedupeKey }) => dedupeKey).sort()).toEqual(items.map(keyOf).sort());
     expect(await storedOf(items)).toHaveLength(3);
   });
 
   it('rejects if the broker fails, and publishes the recorded notifications on the next call', async () => {
-    const { bus } = world.deps;
+    const { bus } = harness.deps;
     const nc = new Proxy(bus.nc, {
       get: (of, name) => {
         if (name === 'publish')
@@ -306,7 +309,7 @@ describe('raise after a crash', () => {
         return typeof member === 'function' ? (member.bind(of) as unknown) : member;
       },
     });
-    const silent = new Notifications({ ...world.deps, bus: { ...bus, nc } satisfies Bus });
+    const silent = new Notifications({ ...harness.deps, bus: { ...bus, nc } satisfies Bus });
     const items = [sos(), sos()];
     await expect(silent.raise(items)).rejects.toMatchObject({ code: 'unavailable' });
     silent.stop();
@@ -323,7 +326,7 @@ describe('address of a notification', () => {
     const shape = shapeOf({ type: 'circle', positions: [[latitude, 114.05]], radiusM: 100, widthM: null });
     return { name, ...shape, areaM2 } as Geofence;
   };
-  const addressOf = async (item: ToRaise, by = world.deps.notifications): Promise<unknown> => {
+  const addressOf = async (item: ToRaise, by = harness.deps.notifications): Promise<unknown> => {
     await by.raise([item]);
     const [made] = await onRecord([item]);
     return made?.area ?? made?.address;
@@ -352,12 +355,12 @@ describe('address of a notification', () => {
   });
 
   it('is the one that a provider returned before, without a request to the provider', async () => {
-    const config = { ...world.deps.config, GEOCODER: 'nominatim' as const, GEOCODER_URL: 'http://127.0.0.1:9' };
-    const maps = new MapServices(config, world.deps);
+    const config = { ...harness.deps.config, GEOCODER: 'nominatim' as const, GEOCODER_URL: 'http://127.0.0.1:9' };
+    const maps = new MapServices(config, harness.deps);
     const reverse = jest.spyOn(maps, 'reverse');
-    const notifications = new Notifications({ ...world.deps, maps });
+    const notifications = new Notifications({ ...harness.deps, maps });
     const geofences = [geofence('Yard', 9)];
-    const { database } = world.deps;
+    const { database } = harness.deps;
     const keep = (language: string, address: string) => {
       const found = { address, position: [22.54, 114.05] as const, components: componentsOf({}) };
       return keepAddress(database, vehicle, { place: '22.5400,114.0500', language }, found, 'nominatim');
@@ -376,11 +379,11 @@ describe('address of a notification', () => {
 describe('amend', () => {
   it('sets attributes one by one, increments the version once, and publishes the change', async () => {
     const item = sos({ attributes: { level: 1, count: 1 } });
-    await world.deps.notifications.raise([item]);
+    await harness.deps.notifications.raise([item]);
     const [before] = await onRecord([item]);
     const change = { dedupeKey: keyOf(item), attributes: { count: 3 } };
-    await world.deps.notifications.amend([{ ...change, attributes: { count: 2 } }, change]);
-    await world.deps.notifications.amend([change, { dedupeKey: 'nobody', attributes: { count: 1 } }]);
+    await harness.deps.notifications.amend([{ ...change, attributes: { count: 2 } }, change]);
+    await harness.deps.notifications.amend([change, { dedupeKey: 'nobody', attributes: { count: 1 } }]);
     const [after] = await onRecord([item]);
     expect(after).toMatchObject({ version: 2, attributes: '{"level":1,"count":3}' });
     expect(after?.updatedAt.getTime()).toBeGreaterThanOrEqual(before?.updatedAt.getTime() ?? 0);
@@ -390,12 +393,12 @@ describe('amend', () => {
 
   it('stores the changes of two concurrent callers', async () => {
     const item = sos();
-    await world.deps.notifications.raise([item]);
+    await harness.deps.notifications.raise([item]);
     const dedupeKey = keyOf(item);
     const names = ['a', 'b', 'c', 'd'];
     await Promise.all(
       names.map((name, at) =>
-        (at % 2 === 0 ? other : world.deps.notifications).amend([{ dedupeKey, attributes: { [name]: at } }]),
+        (at % 2 === 0 ? other : harness.deps.notifications).amend([{ dedupeKey, attributes: { [name]: at } }]),
       ),
     );
     const [after] = await onRecord([item]);
@@ -411,7 +414,7 @@ describe('telemetry batch', () => {
     const items = Array.from({ length: 20 }, (_unused, at) =>
       sos({ description, subject: String(at) }, { ...vehicle, accountId: 900_000 + at }),
     );
-    await world.deps.notifications.raise(items);
+    await harness.deps.notifications.raise(items);
     expect(await onRecord(items)).toHaveLength(20);
     expect(await storedOf(items)).toHaveLength(20);
   });

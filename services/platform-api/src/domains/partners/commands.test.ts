@@ -14,7 +14,7 @@ import {
 } from '@fleet/bus';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { waitFor } from '../../../../../libs/service-kit/src/testing/server-process.ts';
-import { type Client, type Data, PlatformWorld } from '../../testing/platform-world.ts';
+import { type Client, type Data, PlatformHarness } from '../../testing/platform-harness.ts';
 import { computeTotpCode, toTotpStep } from '../auth/totp.ts';
 import type { Partner } from './schema.ts';
 
@@ -25,7 +25,7 @@ const command: DeviceCommand = { kind: 'sendText', text: 'Hello', textType: null
 const options = { timeoutMs: 10_000 };
 const hash = (text: string): string => createHash('sha256').update(text).digest('hex');
 
-let world: PlatformWorld;
+let harness: PlatformHarness;
 let owner: Client;
 let hub: Server;
 let hubUrl: string;
@@ -43,17 +43,17 @@ beforeAll(async () => {
   });
   await new Promise<void>((resolve) => hub.listen(0, '127.0.0.1', resolve));
   hubUrl = `http://127.0.0.1:${(hub.address() as AddressInfo).port}`;
-  world = await PlatformWorld.open({
+  harness = await PlatformHarness.open({
     PARTNER_COMMAND_ALLOW_HTTP: 'true',
     PARTNER_COMMAND_ALLOWED_CIDRS: '127.0.0.0/8',
     PARTNER_COMMAND_URL: `${hubUrl}/default`,
     PARTNER_COMMAND_TOKEN: 'default-token',
     COMMAND_POLL_MS: '50',
   });
-  owner = world.as(world.ours.owner);
+  owner = harness.as(harness.ours.owner);
 });
 afterAll(async () => {
-  await world?.close();
+  await harness?.close();
   hub.closeAllConnections();
   await new Promise((resolve) => hub.close(resolve));
 });
@@ -75,13 +75,13 @@ async function vehicle(imei: string, client = owner): Promise<Data> {
 const point = (deviceImei: string) => ({ deviceImei, lat: 22.5, lng: 114, gpsTime: new Date().toISOString() });
 
 async function pushed(imei: string, token: string): Promise<void> {
-  expect(await world.anonymous.post(gps, { token, data_list: [point(imei)] })).toMatchObject({
+  expect(await harness.anonymous.post(gps, { token, data_list: [point(imei)] })).toMatchObject({
     body: { data: { accepted: 1 } },
   });
 }
 
-const sendCommand = (imei: string) => request(world.bus, sendPartnerCommand, { imei, command }, options);
-const has = async (imei: string) => (await request(world.bus, findPartnerChannel, { imei }, options)).hasChannel;
+const sendCommand = (imei: string) => request(harness.bus, sendPartnerCommand, { imei, command }, options);
+const has = async (imei: string) => (await request(harness.bus, findPartnerChannel, { imei }, options)).hasChannel;
 const formsOf = (imei: string) => forms.filter(({ deviceImei }) => deviceImei === imei);
 
 describe('command server of a partner', () => {
@@ -91,7 +91,7 @@ describe('command server of a partner', () => {
     const listed = await owner.get('/api/partners');
     expect(listed.items.find(({ id }) => id === made.id)).toMatchObject({ has_command_token: true });
     expect(JSON.stringify([made, listed.body])).not.toContain('my-hub-token');
-    const stored = await world.deps.database.collection('partners').findOne({ _id: made.id } as object);
+    const stored = await harness.deps.database.collection('partners').findOne({ _id: made.id } as object);
     expect(JSON.stringify(stored)).not.toContain('my-hub-token');
     expect(await partner({})).toMatchObject({ command_url: null, has_command_token: false });
   });
@@ -131,8 +131,8 @@ describe('command server of a partner', () => {
     expect(formsOf(imei).map((form) => form['token'])).toEqual(['my-hub-token', '', 'another-token', 'default-token']);
     expect(await change({ command_token: 'alone' })).toMatchObject({ status: 400 });
     expect(await change({ command_url: 'http://10.0.0.1' })).toMatchObject({ status: 400 });
-    expect(await world.anonymous.post(gps, { token, data_list: [] })).toMatchObject({ status: 200 });
-    const stranger = world.as(world.theirs.owner);
+    expect(await harness.anonymous.post(gps, { token, data_list: [] })).toMatchObject({ status: 200 });
+    const stranger = harness.as(harness.theirs.owner);
     expect(await stranger.put(`/api/partners/${id}`, { name: 'Mine' })).toMatchObject({ status: 404 });
   });
 
@@ -161,7 +161,7 @@ describe('command server of a partner', () => {
     await pushed(first, String(token));
     const key = await owner.post('/api/api-keys', { name: 'ingest', scopes: ['ingest'] });
     expect(key).toMatchObject({ status: 201 });
-    const ingest = world.as({ ...world.ours.owner, apiKey: String(key.data['key']) });
+    const ingest = harness.as({ ...harness.ours.owner, apiKey: String(key.data['key']) });
     const own = await ingest.post(gps, { data_list: [point(second)] });
     expect(own).toMatchObject({ status: 200, body: { data: { accepted: 1 } } });
     for (const imei of [first, second]) {
@@ -174,13 +174,13 @@ describe('command server of a partner', () => {
   it('leaves the Device API of a mining device to the API keys of its account', async () => {
     const imei = newImei();
     expect(await owner.post('/api/mining-devices', { imei })).toMatchObject({ status: 201 });
-    const found = await request(world.bus, findDevice, { imei }, options);
-    expect(found).toMatchObject({ known: false, accountId: world.ours.accountId });
-    expect(await request(world.bus, findDevice, { imei: newImei() }, options)).toMatchObject({ accountId: null });
+    const found = await request(harness.bus, findDevice, { imei }, options);
+    expect(found).toMatchObject({ known: false, accountId: harness.ours.accountId });
+    expect(await request(harness.bus, findDevice, { imei: newImei() }, options)).toMatchObject({ accountId: null });
   });
 
   it('commands no device of another account, even if the partner has a mining device with the same number', async () => {
-    const stranger = world.as(world.theirs.owner);
+    const stranger = harness.as(harness.theirs.owner);
     const theirs = await partner({ command_url: `${hubUrl}/theirs` }, stranger);
     const imei = newImei();
     await vehicle(imei);
@@ -199,7 +199,7 @@ describe('command server of a partner', () => {
     }
     for (const others of [1, 100]) {
       const all = [...imeis, ...Array.from({ length: others }, newImei)];
-      const reachable = await world.deps.partnerChannels.reachable(all);
+      const reachable = await harness.deps.partnerChannels.reachable(all);
       expect([others, [...reachable].toSorted()]).toEqual([others, imeis.toSorted()]);
     }
   });
@@ -220,10 +220,10 @@ describe('command server of a partner', () => {
 
 describe('partner that commands terminals', () => {
   const verify = (token: string, address = '192.0.2.1') =>
-    request(world.bus, verifyPartner, { tokenSha256: hash(token), address }, options);
-  const admit = (partnerId: number, imei: string, accountId = world.ours.accountId, isCritical = false) =>
+    request(harness.bus, verifyPartner, { tokenSha256: hash(token), address }, options);
+  const admit = (partnerId: number, imei: string, accountId = harness.ours.accountId, isCritical = false) =>
     request(
-      world.bus,
+      harness.bus,
       authorizePartnerCommand,
       { partnerId, accountId, imei, proNo: 33_536, address: '192.0.2.1', isCritical },
       options,
@@ -231,7 +231,7 @@ describe('partner that commands terminals', () => {
 
   it('is identified by its token, from allowed addresses only', async () => {
     const { id, token } = await partner({ ip_allowlist: ['192.0.2.0/24'] });
-    const known = { valid: true, partnerId: id, accountId: world.ours.accountId };
+    const known = { valid: true, partnerId: id, accountId: harness.ours.accountId };
     expect(await verify(String(token))).toEqual(known);
     expect(await verify(String(token), '198.51.100.1')).toEqual({ valid: false });
     expect(await verify('pt_wrong')).toEqual({ valid: false });
@@ -245,13 +245,13 @@ describe('partner that commands terminals', () => {
     const [imei, mining, theirs] = ['860112070347838', newImei(), newImei()];
     await vehicle(imei);
     await owner.post('/api/mining-devices', { imei: mining });
-    await vehicle(theirs, world.as(world.theirs.owner));
+    await vehicle(theirs, harness.as(harness.theirs.owner));
     expect(await admit(any.id, imei)).toEqual({ isAdmitted: true });
     expect(await admit(any.id, mining)).toEqual({ isAdmitted: true });
     expect(await admit(narrow.id, imei)).toEqual({ isAdmitted: true });
     expect(await admit(narrow.id, mining)).toEqual({ isAdmitted: false });
     expect(await admit(any.id, theirs)).toEqual({ isAdmitted: false });
-    expect(await admit(any.id, theirs, world.theirs.accountId)).toEqual({ isAdmitted: false });
+    expect(await admit(any.id, theirs, harness.theirs.accountId)).toEqual({ isAdmitted: false });
     expect(await admit(any.id, newImei())).toEqual({ isAdmitted: false });
     const noted = await owner.get('/api/audit-log?action=partners.command&limit=200');
     expect(noted.items).toContainEqual(
@@ -268,20 +268,20 @@ describe('partner that commands terminals', () => {
     const [imei, mining] = [newImei(), newImei()];
     const { id } = await vehicle(imei);
     await owner.post('/api/mining-devices', { imei: mining });
-    const who = { partnerId, accountId: world.ours.accountId, address: '192.0.2.1' };
+    const who = { partnerId, accountId: harness.ours.accountId, address: '192.0.2.1' };
     const wanted = { type: 'text', params: { text: 'Hello' } };
-    const { commandId } = await callUseCase(world.bus, queuePartnerCommand, { ...who, imei, ...wanted }, options);
+    const { commandId } = await callUseCase(harness.bus, queuePartnerCommand, { ...who, imei, ...wanted }, options);
     expect((await owner.get(`/api/vehicles/${id}/commands/${commandId}`)).data).toMatchObject({
       type: 'text',
       status: 'queued',
       params: { text: 'Hello' },
     });
     // Only vehicles have a queue.
-    expect(await callUseCase(world.bus, queuePartnerCommand, { ...who, imei: mining, ...wanted }, options)).toEqual({
+    expect(await callUseCase(harness.bus, queuePartnerCommand, { ...who, imei: mining, ...wanted }, options)).toEqual({
       commandId: null,
     });
     const bad = { ...who, imei, type: 'text', params: {} };
-    await expect(callUseCase(world.bus, queuePartnerCommand, bad, options)).rejects.toMatchObject({
+    await expect(callUseCase(harness.bus, queuePartnerCommand, bad, options)).rejects.toMatchObject({
       code: 'validation_failed',
     });
   });
@@ -297,7 +297,7 @@ describe('partner that commands terminals', () => {
     const { id } = await partner({ command_level: level });
     const imei = newImei();
     await vehicle(imei);
-    const { accountId } = world.ours;
+    const { accountId } = harness.ours;
     expect(await admit(id, imei)).toEqual(standard);
     expect(await admit(id, imei, accountId, true)).toEqual(critical);
     const { items } = await owner.get('/api/audit-log?limit=200');
@@ -313,8 +313,8 @@ describe('partner that commands terminals', () => {
     const { id: partnerId } = await partner({});
     const imei = newImei();
     await vehicle(imei);
-    const unclassified = { partnerId, accountId: world.ours.accountId, imei, proNo: 33_536, address: '192.0.2.1' };
-    expect(await request(world.bus, authorizePartnerCommand, unclassified, options)).toEqual(refused);
+    const unclassified = { partnerId, accountId: harness.ours.accountId, imei, proNo: 33_536, address: '192.0.2.1' };
+    expect(await request(harness.bus, authorizePartnerCommand, unclassified, options)).toEqual(refused);
   });
 
   const waiting: [type: string, params: Record<string, unknown>, isCritical: boolean][] = [
@@ -333,9 +333,9 @@ describe('partner that commands terminals', () => {
     const { id: vehicleId } = await vehicle(imei);
     const queue = async (level: string): Promise<unknown> => {
       const { id: partnerId } = await partner({ command_level: level });
-      const who = { partnerId, accountId: world.ours.accountId, address: '192.0.2.1' };
+      const who = { partnerId, accountId: harness.ours.accountId, address: '192.0.2.1' };
       const wanted = { ...who, imei, type, params };
-      return callUseCase(world.bus, queuePartnerCommand, wanted, options).then(
+      return callUseCase(harness.bus, queuePartnerCommand, wanted, options).then(
         () => 'queued',
         (error: { code?: string }) => error.code,
       );
@@ -351,9 +351,9 @@ describe('partner that commands terminals', () => {
     const made = await partner({ command_level: 'critical', command_url: `${hubUrl}/waiting` });
     const imei = newImei();
     const { id: vehicleId } = await vehicle(imei);
-    const who = { partnerId: made.id, accountId: world.ours.accountId, address: '192.0.2.1' };
+    const who = { partnerId: made.id, accountId: harness.ours.accountId, address: '192.0.2.1' };
     const reset = { type: 'control', params: { command: 5 } };
-    const { commandId } = await callUseCase(world.bus, queuePartnerCommand, { ...who, imei, ...reset }, options);
+    const { commandId } = await callUseCase(harness.bus, queuePartnerCommand, { ...who, imei, ...reset }, options);
     const path = `/api/vehicles/${vehicleId}/commands/${commandId}`;
     expect((await owner.get(path)).data).toMatchObject({ status: 'queued' });
     if (change === 'lowered') await owner.put(`/api/partners/${made.id}`, { command_level: 'standard' });
@@ -369,13 +369,13 @@ describe('command level of a partner', () => {
   it('defaults to standard, also for records stored before levels existed', async () => {
     const made = await partner({});
     expect(made).toMatchObject({ command_level: 'standard' });
-    const records = world.deps.database.collection<Partner>('partners');
+    const records = harness.deps.database.collection<Partner>('partners');
     await records.updateOne({ _id: made.id }, { $unset: { commandLevel: '' } });
     expect((await owner.get(`/api/partners/${made.id}`)).data).toMatchObject({ command_level: 'standard' });
   });
 
   it('is changed only by an owner', async () => {
-    const admin = world.as(await world.user('admin'));
+    const admin = harness.as(await harness.user('admin'));
     const { id } = await partner({});
     const path = `/api/partners/${id}`;
     const denied = { status: 403, body: { code: 'permission_denied' } };
@@ -394,8 +394,8 @@ describe('command level of a partner', () => {
   });
 
   it('requires the second factor of an owner who has one', async () => {
-    const careful = await world.user('owner');
-    const client = world.as(careful);
+    const careful = await harness.user('owner');
+    const client = harness.as(careful);
     const prepared = await client.post('/api/auth/totp');
     const secret = String(prepared.data['secret']);
     // The code of the previous step is valid until this step ends.

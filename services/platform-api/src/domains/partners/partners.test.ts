@@ -1,22 +1,22 @@
 import { randomInt } from 'node:crypto';
 import { parsePartnerReport, readTelemetryBatch, type TelemetryReport } from '@fleet/bus';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { type Client, PlatformWorld } from '../../testing/platform-world.ts';
+import { type Client, PlatformHarness } from '../../testing/platform-harness.ts';
 import { recordVehicle } from '../vehicles/use-cases.ts';
 
 jest.setTimeout(60_000);
 
-let world: PlatformWorld;
+let harness: PlatformHarness;
 let owner: Client;
 let anyone: Client;
 let token: string;
 beforeAll(async () => {
-  world = await PlatformWorld.open();
-  owner = world.as(world.ours.owner);
-  anyone = world.anonymous;
+  harness = await PlatformHarness.open();
+  owner = harness.as(harness.ours.owner);
+  anyone = harness.anonymous;
   token = await newToken({ name: 'Hub' });
 });
-afterAll(() => world?.close());
+afterAll(() => harness?.close());
 
 const gps = '/api/devices/partner/pushgps';
 const heartbeat = '/api/devices/partner/pushhb';
@@ -43,7 +43,7 @@ const point = (deviceImei: string, more: object = {}) => {
 
 /** Returns all reports in the telemetry stream. */
 async function stored(): Promise<TelemetryReport[]> {
-  const manager = await world.bus.jetstreamManager();
+  const manager = await harness.bus.jetstreamManager();
   const { state } = await manager.streams.info('TELEMETRY');
   const reports: TelemetryReport[] = [];
   for (let seq = state.first_seq; seq <= state.last_seq; seq += 1) {
@@ -69,7 +69,7 @@ describe('pushgps', () => {
     expect(report).toMatchObject({ edition: 'partner', messageId: 0x0200 });
     expect(report && parsePartnerReport(report)).toMatchObject({
       kind: 'position',
-      accountId: world.ours.accountId,
+      accountId: harness.ours.accountId,
       position: { latitude: 22.577, speed: 42, ignition: true, odometerKm: 1.5, timestamp: Date.parse(item.gpsTime) },
     });
     const [device] = (await owner.post('/api/mining-devices/list', { query: imei })).items;
@@ -114,12 +114,12 @@ describe('pushgps', () => {
   });
 
   it("accepts only vehicles and mining devices of the partner's account", async () => {
-    const { accountId, owner: user } = world.ours;
+    const { accountId, owner: user } = harness.ours;
     const imei = newImei();
-    await recordVehicle(world.records, { accountId, ownerUserId: user.id, vehicleNo: `V${imei.slice(-6)}`, imei });
+    await recordVehicle(harness.records, { accountId, ownerUserId: user.id, vehicleNo: `V${imei.slice(-6)}`, imei });
     expect(await anyone.post(gps, { token, data_list: [point(imei)] })).toMatchObject(counts(1));
-    const theirs = await newDevice(world.as(world.theirs.owner));
-    const ofTheirs = await newToken({ name: 'Their hub' }, world.as(world.theirs.owner));
+    const theirs = await newDevice(harness.as(harness.theirs.owner));
+    const ofTheirs = await newToken({ name: 'Their hub' }, harness.as(harness.theirs.owner));
     const unknown = [{ index: 0, reason: 'unknown device' }];
     expect(await anyone.post(gps, { token, data_list: [point(theirs)] })).toMatchObject(counts(0, 0, unknown));
     expect(await anyone.post(gps, { token: ofTheirs, data_list: [point(imei)] })).toMatchObject(counts(0, 0, unknown));
@@ -159,7 +159,7 @@ describe('pushgps', () => {
 
   it('accepts the two platform headers if the key has the scope ingest', async () => {
     expect(await owner.post(gps, { data_list: [] })).toMatchObject({ status: 403, body: { code: 1004 } });
-    const wrong = world.with({ 'x-api-key': 'fk_wrong', authorization: 'Bearer x' });
+    const wrong = harness.with({ 'x-api-key': 'fk_wrong', authorization: 'Bearer x' });
     expect(await wrong.post(gps, { token, data_list: [] })).toMatchObject({ status: 401, body: { code: 1004 } });
   });
 });
@@ -202,11 +202,11 @@ describe('partners', () => {
 
   it('are managed by owners and admins of the account, and reject invalid input', async () => {
     const { data } = await owner.post('/api/partners', { name: 'Ours' });
-    const stranger = world.as(world.theirs.owner);
+    const stranger = harness.as(harness.theirs.owner);
     expect(await stranger.delete(`/api/partners/${data.id}`)).toMatchObject({ status: 404 });
     expect(await stranger.get(`/api/partners/${data.id}`)).toMatchObject({ status: 404 });
     expect((await stranger.get('/api/partners')).items.map(({ id }) => id)).not.toContain(data.id);
-    expect(await world.as(await world.user('manager')).get('/api/partners')).toMatchObject({ status: 403 });
+    expect(await harness.as(await harness.user('manager')).get('/api/partners')).toMatchObject({ status: 403 });
     for (const body of [{}, { name: '' }, { name: 'x', imei_prefixes: ['a'] }, { name: 'x', ip_allowlist: ['here'] }])
       expect([body, (await owner.post('/api/partners', body)).status]).toEqual([body, 400]);
   });
@@ -214,7 +214,7 @@ describe('partners', () => {
 
 describe('PARTNER_AUTO_REGISTER', () => {
   it('records unknown devices as mining devices, but never those of another account', async () => {
-    const open = await PlatformWorld.open({ PARTNER_AUTO_REGISTER: 'true' });
+    const open = await PlatformHarness.open({ PARTNER_AUTO_REGISTER: 'true' });
     try {
       const [client, stranger] = [open.as(open.ours.owner), open.as(open.theirs.owner)];
       const secret = await newToken({ name: 'Hub' }, client);

@@ -5,23 +5,23 @@ import { decodePolyline, encodePolyline } from '../../geometry/polyline.ts';
 import type { Position } from '../../geometry/positions.ts';
 import { routeRule } from '../../rules/route-deviation/route-rule.ts';
 import { lastLocationOf } from '../../testing/last-location.ts';
-import { type ApiResponse, type Client, PlatformWorld } from '../../testing/platform-world.ts';
+import { type ApiResponse, type Client, PlatformHarness } from '../../testing/platform-harness.ts';
 import { contextOf, routeOf, type Sketch, Watched } from '../../testing/tracks.ts';
 import { writeLastLocation } from '../last-positions/store.ts';
 import { routeRuleName } from './progress.ts';
 
 jest.setTimeout(60_000);
 
-let world: PlatformWorld;
+let harness: PlatformHarness;
 let owner: Client;
 let stranger: Client;
 beforeAll(async () => {
   const roads = fileURLToPath(new URL('../../../data/sample-roads.geojson', import.meta.url));
-  world = await PlatformWorld.open({ ROAD_NETWORK_FILE: roads });
-  owner = world.as(world.ours.owner);
-  stranger = world.as(world.theirs.owner);
+  harness = await PlatformHarness.open({ ROAD_NETWORK_FILE: roads });
+  owner = harness.as(harness.ours.owner);
+  stranger = harness.as(harness.theirs.owner);
 });
-afterAll(() => world?.close());
+afterAll(() => harness?.close());
 
 const path = '/api/routes';
 const line = [
@@ -234,7 +234,7 @@ describe('routes', () => {
     expect(await stranger.get(one)).toMatchObject({ status: 404 });
     expect(await stranger.put(one, { name: 'X' })).toMatchObject({ status: 404 });
     expect(await stranger.delete(one)).toMatchObject({ status: 404 });
-    const viewer = world.as(await world.user('viewer'));
+    const viewer = harness.as(await harness.user('viewer'));
     expect(await viewer.get(one)).toMatchObject({ status: 200 });
     expect(await viewer.put(one, { name: 'X' })).toMatchObject({ status: 403 });
     expect(await owner.get(`${path}/none`)).toMatchObject({ status: 404 });
@@ -293,7 +293,7 @@ describe('routes of vehicles', () => {
     };
     expect(await progress()).toEqual({ waypoint_index: null, distance_remaining_m: null, eta: null, off_route: null });
     const at = (latitude: number, longitude: number) =>
-      writeLastLocation(world.deps.redis, lastLocationOf(car.imei, latitude, longitude));
+      writeLastLocation(harness.deps.redis, lastLocationOf(car.imei, latitude, longitude));
     await at(10.0001, 20.005);
     const half = await progress();
     expect(half).toMatchObject({ waypoint_index: 1, off_route: false });
@@ -317,7 +317,7 @@ describe('routes of vehicles', () => {
     const stored = routeOf(there, { _id: made.data.id, deviationM: 100 });
     const watched = new Watched(routeRule, contextOf({ routes: [stored] }));
     watched.report(...[20, 20.01, 20.02, 20.005].map((lng, at): Sketch => ({ at: at * 60, place: [10, lng] })));
-    const { redis } = world.deps;
+    const { redis } = harness.deps;
     await writeLastLocation(redis, lastLocationOf(car.imei, 10, 20.005));
     const left = async () => {
       const response = await owner.get(`/api/vehicles/${car.id}/list-linked-routes`);
@@ -332,23 +332,23 @@ describe('routes of vehicles', () => {
   });
 
   it('are unlinked from a deleted vehicle, and visible to drivers of linked vehicles only', async () => {
-    const tenant = await world.tenant('Linked');
-    const client = world.as(tenant.owner);
+    const tenant = await harness.tenant('Linked');
+    const client = harness.as(tenant.owner);
     const [own, other] = [await vehicle(client), await vehicle(client)];
     const [seen, hidden] = [await route({}, client), await route({}, client)];
     await client.post(`/api/vehicles/${own.id}/link-route`, { route_ids: [seen] });
     await client.post(`/api/vehicles/${other.id}/link-route`, { route_ids: [hidden] });
-    const user = await world.user('driver', tenant);
+    const user = await harness.user('driver', tenant);
     await client.put(`/api/vehicles/${own.id}/owner`, { owner_user_id: user.id });
-    expect(ids(await world.as(user).get(path))).toEqual([seen]);
-    expect(await world.as(user).get(`${path}/${hidden}`)).toMatchObject({ status: 404 });
+    expect(ids(await harness.as(user).get(path))).toEqual([seen]);
+    expect(await harness.as(user).get(`${path}/${hidden}`)).toMatchObject({ status: 404 });
     // The response omits vehicles that the driver cannot see.
     await client.post(`/api/vehicles/${other.id}/link-route`, { route_ids: [seen] });
     expect((await client.get(`${path}/${seen}`)).data).toMatchObject({ vehicle_ids: [own.id, other.id] });
     const change = { vehicle_ids: [own.id] };
-    expect((await world.as(user).get(`${path}/${seen}`)).data).toMatchObject(change);
-    expect((await world.as(user).get(path)).items).toMatchObject([change]);
-    const linked = await world.as(user).get(`/api/vehicles/${own.id}/list-linked-routes`);
+    expect((await harness.as(user).get(`${path}/${seen}`)).data).toMatchObject(change);
+    expect((await harness.as(user).get(path)).items).toMatchObject([change]);
+    const linked = await harness.as(user).get(`/api/vehicles/${own.id}/list-linked-routes`);
     expect(linked.items).toMatchObject([change]);
     await client.delete(`/api/vehicles/${other.id}`);
     expect((await client.get(`${path}/${hidden}`)).data).toMatchObject({ vehicle_ids: [] });
@@ -431,7 +431,7 @@ describe('snap-to-road', () => {
       expect(await snap(each)).toMatchObject({ status: 400, body: { code: 'validation_failed' } });
     expect(await snap([point, point], { profile: 'boat' })).toMatchObject({ status: 400 });
     expect(
-      await world.as(await world.user('viewer')).post(`${path}/snap-to-road`, { coordinates: [point, point] }),
+      await harness.as(await harness.user('viewer')).post(`${path}/snap-to-road`, { coordinates: [point, point] }),
     ).toMatchObject({
       status: 200,
     });

@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { destination } from '../../geometry/positions.ts';
-import { type Client, PlatformWorld } from '../../testing/platform-world.ts';
+import { type Client, PlatformHarness } from '../../testing/platform-harness.ts';
 import { testPosition } from '../../testing/positions.ts';
 import { newImei } from '../../testing/terminals.ts';
 import type { LastLocation } from '../last-positions/schema.ts';
@@ -10,13 +10,13 @@ import { csvCell } from './export.ts';
 import { appendPositions } from './store.ts';
 
 jest.setTimeout(60_000);
-let world: PlatformWorld;
+let harness: PlatformHarness;
 let owner: Client;
 beforeAll(async () => {
-  world = await PlatformWorld.open();
-  owner = world.as(world.ours.owner);
+  harness = await PlatformHarness.open();
+  owner = harness.as(harness.ours.owner);
 });
-afterAll(() => world.close());
+afterAll(() => harness.close());
 
 const morning = Date.parse('2026-01-31T08:00:00Z');
 
@@ -37,13 +37,13 @@ const at = ({ id, imei }: Own, seconds: number, eastM: number, more: Partial<Las
   const timestamp = morning + seconds * 1_000;
   const times = { timestamp, serverTimestamp: timestamp + 1_000, slowSinceMs: null };
   const position = testPosition(imei, { latitude, longitude, speed: 36, ignition: true, ...times, ...more });
-  return { vehicleId: id, accountId: world.ours.accountId, driverId: 7, hash: 'ab', position };
+  return { vehicleId: id, accountId: harness.ours.accountId, driverId: 7, hash: 'ab', position };
 };
 const drive = (vehicle: Own, fromS: number, seconds: number) => [
   ...Array.from({ length: seconds / 10 + 1 }, (_u, i) => at(vehicle, fromS + i * 10, i * 100)),
   at(vehicle, fromS + seconds + 10, (seconds / 10) * 100, { speed: 0, ignition: false }),
 ];
-const store = (points: Parameters<typeof appendPositions>[1]) => appendPositions(world.deps.database, points);
+const store = (points: Parameters<typeof appendPositions>[1]) => appendPositions(harness.deps.database, points);
 const day = 'from=2026-01-31T00:00:00Z&to=2026-01-31T23:59:59Z';
 
 describe('GET /api/vehicles/:vehicleId/locations', () => {
@@ -135,12 +135,12 @@ describe('GET /api/vehicles/:vehicleId/locations', () => {
   it('is limited to users who see the vehicle, and omits the driver for other accounts', async () => {
     const own = await newVehicle('LOC 3');
     await store([at(own, 0, 0)]);
-    const guest = await world.user('viewer', world.theirs);
-    expect((await world.as(guest).get(path(own.id))).status).toBe(404);
-    expect((await world.as(await world.user('driver')).get(path(own.id))).status).toBe(404);
+    const guest = await harness.user('viewer', harness.theirs);
+    expect((await harness.as(guest).get(path(own.id))).status).toBe(404);
+    expect((await harness.as(await harness.user('driver')).get(path(own.id))).status).toBe(404);
     await owner.post('/api/vehicle/share-vehicles', { secondaryUser: guest.id, vehicles: [own.id] });
-    expect((await world.as(guest).get(path(own.id))).items).toMatchObject([{ driver_id: null, vehicle_id: own.id }]);
-    expect((await world.as(guest).get(`/api/vehicles/${own.id}/trips?${day}`)).status).toBe(200);
+    expect((await harness.as(guest).get(path(own.id))).items).toMatchObject([{ driver_id: null, vehicle_id: own.id }]);
+    expect((await harness.as(guest).get(`/api/vehicles/${own.id}/trips?${day}`)).status).toBe(200);
     await owner.delete(`/api/vehicles/${own.id}`);
     expect((await owner.get(path(own.id))).status).toBe(404);
   });
@@ -198,7 +198,7 @@ describe('GET /api/vehicles/:vehicleId/locations', () => {
 describe('GET /api/vehicles/:vehicleId/trips', () => {
   const path = (id: number, query = day) => `/api/vehicles/${id}/trips?${query}`;
   const record = (own: Own, type: string, timestamp: number) =>
-    recordNotification(world.deps, world.ours, {
+    recordNotification(harness.deps, harness.ours, {
       dedupeKey: `${own.imei}:${type}:${timestamp}`,
       type,
       title: type,
@@ -252,13 +252,13 @@ describe('GET /api/vehicles/:vehicleId/trips', () => {
     const own = await newVehicle('TRIP 9');
     const driver = await owner.post('/api/drivers', { name: 'Ann Driver' });
     await store(drive(own, 0, 100).map((point) => ({ ...point, driverId: driver.data.id })));
-    const guest = await world.user('viewer', world.theirs);
+    const guest = await harness.user('viewer', harness.theirs);
     await owner.post('/api/vehicle/share-vehicles', { secondaryUser: guest.id, vehicles: [own.id] });
     const driven = { driver_id: driver.data.id, driver_name: 'Ann Driver' };
     expect((await owner.get(path(own.id))).items).toMatchObject([driven]);
     expect((await owner.delete(`/api/drivers/${driver.data.id}`)).status).toBe(200);
     expect((await owner.get(path(own.id))).items).toMatchObject([driven]);
-    expect((await world.as(guest).get(path(own.id))).items).toMatchObject([{ driver_id: null, driver_name: null }]);
+    expect((await harness.as(guest).get(path(own.id))).items).toMatchObject([{ driver_id: null, driver_name: null }]);
   });
 
   it('assigns a trip over midnight to the day on which it began, and includes late points', async () => {

@@ -1,24 +1,24 @@
 import { afterAll, beforeAll, expect, it, jest } from '@jest/globals';
-import { type Client, PlatformWorld } from '../../testing/platform-world.ts';
+import { type Client, PlatformHarness } from '../../testing/platform-harness.ts';
 import { testPosition } from '../../testing/positions.ts';
 import { newImei } from '../../testing/terminals.ts';
 import { findVehicleByImei } from '../vehicles/store.ts';
 
 jest.setTimeout(60_000);
-let world: PlatformWorld;
+let harness: PlatformHarness;
 let owner: Client;
 beforeAll(async () => {
-  world = await PlatformWorld.open();
-  owner = world.as(world.ours.owner);
+  harness = await PlatformHarness.open();
+  owner = harness.as(harness.ours.owner);
 });
-afterAll(() => world.close());
+afterAll(() => harness.close());
 
 /** Sets the distance since the terminal was last assigned to its vehicle. */
 const hasCome = async (imei: string, vehicleId: number, travelledKm: number): Promise<unknown> => {
-  const terminalSinceMs = (await findVehicleByImei(world.deps.records, imei))?.terminalSinceMs;
+  const terminalSinceMs = (await findVehicleByImei(harness.deps.records, imei))?.terminalSinceMs;
   const location = testPosition(imei);
   const state = { stream: 's', seq: 1, vehicleId, terminalSinceMs, location, recent: [], travelledKm, rules: {} };
-  return world.deps.redis.set(`rule-state:${imei}`, JSON.stringify(state));
+  return harness.deps.redis.set(`rule-state:${imei}`, JSON.stringify(state));
 };
 const response = async (id: number): Promise<unknown> => (await owner.get(`/api/vehicles/${id}`)).data['odometer_km'];
 
@@ -46,10 +46,10 @@ it("a vehicle's odometer is the value set by the user plus the distance since th
   expect((await owner.put(`/api/vehicles/${id}`, { imei: first })).data).toMatchObject({ odometer_km: 513 });
   await hasCome(first, id, 1);
   expect(await response(id)).toBe(514);
-  const kept = (await world.deps.redis.get(`rule-state:${first}`)) ?? '';
+  const kept = (await harness.deps.redis.get(`rule-state:${first}`)) ?? '';
   expect((await owner.put(`/api/vehicles/${id}`, { imei: null })).data).toMatchObject({ odometer_km: 514 });
   // A report in flight may write the previous state again after the removal.
-  await world.deps.redis.set(`rule-state:${first}`, kept);
+  await harness.deps.redis.set(`rule-state:${first}`, kept);
   expect((await owner.put(`/api/vehicles/${id}`, { imei: first })).data).toMatchObject({ odometer_km: 514 });
   expect(await response(id)).toBe(514);
 });

@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { PlatformWorld } from '../../testing/platform-world.ts';
+import { PlatformHarness } from '../../testing/platform-harness.ts';
 import { merged } from './rules.ts';
 import type { StoredConfig } from './schema.ts';
 import { accountConfig } from './use-cases.ts';
 
 jest.setTimeout(60_000);
-let world: PlatformWorld;
+let harness: PlatformHarness;
 beforeAll(async () => {
-  world = await PlatformWorld.open();
+  harness = await PlatformHarness.open();
 });
-afterAll(() => world.close());
+afterAll(() => harness.close());
 
 const me = '/api/user-preferences/me';
 const config = '/api/global-config';
@@ -24,8 +24,8 @@ describe('merged', () => {
 
 describe('GET and PUT /api/user-preferences/me', () => {
   it('starts with defaults in the language and time zone of the user', async () => {
-    const user = await world.user('driver', world.ours, { language: 'hi', timezone: 'Asia/Kolkata' });
-    const { status, data, headers } = await world.as(user).get(me);
+    const user = await harness.user('driver', harness.ours, { language: 'hi', timezone: 'Asia/Kolkata' });
+    const { status, data, headers } = await harness.as(user).get(me);
     expect(status).toBe(200);
     expect(data).toMatchObject({
       language: 'hi',
@@ -39,7 +39,7 @@ describe('GET and PUT /api/user-preferences/me', () => {
   });
 
   it('merges one level deep for the caller only, accepts any field name in the dashboard, and clears with null', async () => {
-    const client = world.as(await world.user('viewer'));
+    const client = harness.as(await harness.user('viewer'));
     await client.put(me, {
       map: { zoom: 3 },
       theme: 'dark',
@@ -57,11 +57,11 @@ describe('GET and PUT /api/user-preferences/me', () => {
     });
     await client.put(me, { notifications: { quiet_hours: null }, default_group_id: null });
     expect((await client.get(me)).data).toMatchObject({ notifications: { quiet_hours: null }, theme: 'dark' });
-    expect((await world.as(world.ours.owner).get(me)).data).toMatchObject({ theme: 'system' });
+    expect((await harness.as(harness.ours.owner).get(me)).data).toMatchObject({ theme: 'system' });
   });
 
   it('applies concurrent changes, and rejects a change to an old version', async () => {
-    const client = world.as(await world.user('manager'));
+    const client = harness.as(await harness.user('manager'));
     const results = await Promise.all([
       client.put(me, { theme: 'dark' }),
       client.put(me, { speed_unit: 'mph' }),
@@ -92,14 +92,14 @@ describe('GET and PUT /api/user-preferences/me', () => {
     ['/default_group_id', { default_group_id: -1 }],
     ['', []],
   ])('rejects an invalid value at %s', async (path, body) => {
-    const response = await world.as(world.ours.owner).put(me, body);
+    const response = await harness.as(harness.ours.owner).put(me, body);
     expect(response.body).toMatchObject({ status: 400, code: 'validation_failed' });
     const { details } = response.body as { details: { path: string }[] };
     expect(details.map((detail) => detail.path)).toContain(path);
   });
 
   it('accepts only groups of the account', async () => {
-    const [ours, theirs] = [world.as(world.ours.owner), world.as(world.theirs.owner)];
+    const [ours, theirs] = [harness.as(harness.ours.owner), harness.as(harness.theirs.owner)];
     const { data: group } = await ours.post('/api/vehicle-groups', { name: 'Default' });
     expect((await ours.put(me, { default_group_id: group.id })).data).toMatchObject({ default_group_id: group.id });
     expect((await theirs.put(me, { default_group_id: group.id })).body).toMatchObject({
@@ -113,7 +113,7 @@ describe('GET and PUT /api/user-preferences/me', () => {
   });
 
   it('reports unknown fields as ignored, or rejects them in strict mode', async () => {
-    const client = world.as(await world.user('owner'));
+    const client = harness.as(await harness.user('owner'));
     const ignored = await client.put(me, { colour: 'blue', map: { pitch: 3 } });
     expect(ignored.body).toMatchObject({ meta: { ignored_fields: ['/map/pitch', '/colour'] } });
     expect((await client.put(me, { colour: 'blue' }, { 'x-strict-body': 'true' })).body).toMatchObject({
@@ -125,15 +125,15 @@ describe('GET and PUT /api/user-preferences/me', () => {
 describe('GET and PUT /api/global-config', () => {
   it('is limited to owners and admins', async () => {
     for (const role of ['manager', 'viewer', 'driver'] as const) {
-      const client = world.as(await world.user(role));
+      const client = harness.as(await harness.user(role));
       expect((await client.get(config)).body).toMatchObject({ status: 403, code: 'permission_denied' });
       expect((await client.put(config, {})).status).toBe(403);
     }
-    expect((await world.as(await world.user('admin')).get(config)).status).toBe(200);
+    expect((await harness.as(await harness.user('admin')).get(config)).status).toBe(200);
   });
 
   it('is separate for each account and merges one level deep', async () => {
-    const [ours, theirs] = [world.as(world.ours.owner), world.as(world.theirs.owner)];
+    const [ours, theirs] = [harness.as(harness.ours.owner), harness.as(harness.theirs.owner)];
     await ours.put(config, { sms: { enabled: true, sender_id: 'FLEET' }, retention: { media_days: 30 } });
     const changed = await ours.put(config, { sms: { daily_limit: 5 } });
     expect(changed.data).toMatchObject({
@@ -147,18 +147,18 @@ describe('GET and PUT /api/global-config', () => {
   });
 
   it('falls back to the provider of the installation if that of the account is no longer configured', async () => {
-    const client = world.as(world.theirs.owner);
+    const client = harness.as(harness.theirs.owner);
     const { data } = await client.put(config, { sms: { sender_id: 'THEIRS' } });
     const stored = JSON.stringify({ sms: { provider: 'twilio', sender_id: 'THEIRS' }, push: { provider: 'fcm' } });
-    const records = world.records.collection<StoredConfig>('global_config');
+    const records = harness.records.collection<StoredConfig>('global_config');
     await records.updateOne({ _id: data.id }, { $set: { json: stored } });
     const response = { sms: { provider: 'log', sender_id: 'THEIRS' }, push: { provider: 'log' } };
     expect((await client.get(config)).data).toMatchObject(response);
-    expect(await accountConfig(world.deps, world.theirs)).toMatchObject(response);
+    expect(await accountConfig(harness.deps, harness.theirs)).toMatchObject(response);
   });
 
   it('rejects providers without settings, unknown types and values out of range', async () => {
-    const client = world.as(world.ours.owner);
+    const client = harness.as(harness.ours.owner);
     expect((await client.put(config, { sms: { provider: 'twilio' } })).body).toMatchObject({
       status: 503,
       code: 'provider_not_configured',

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { waitFor } from '../../../../../libs/service-kit/src/testing/server-process.ts';
-import { type Client, type Data, PlatformWorld } from '../../testing/platform-world.ts';
+import { type Client, type Data, PlatformHarness } from '../../testing/platform-harness.ts';
 import { testPosition } from '../../testing/positions.ts';
 import type { LastLocation } from '../last-positions/schema.ts';
 import { writeLastLocation } from '../last-positions/store.ts';
@@ -10,14 +10,14 @@ import { etaMs, newSlug, requireLive, slugPattern } from './rules.ts';
 import { linksIn } from './store.ts';
 
 jest.setTimeout(60_000);
-let world: PlatformWorld;
+let harness: PlatformHarness;
 let owner: Client;
 let theirs: Client;
 beforeAll(async () => {
-  world = await PlatformWorld.open();
-  [owner, theirs] = [world.as(world.ours.owner), world.as(world.theirs.owner)];
+  harness = await PlatformHarness.open();
+  [owner, theirs] = [harness.as(harness.ours.owner), harness.as(harness.theirs.owner)];
 });
-afterAll(() => world.close());
+afterAll(() => harness.close());
 
 const links = '/api/share-links';
 const hourMs = 3_600_000;
@@ -47,7 +47,7 @@ async function makeLink(more: object = {}): Promise<Data> {
 }
 
 const open = (slug: unknown, headers?: Record<string, string>) =>
-  world.anonymous.get(`/api/public/share-links/${String(slug)}`, headers);
+  harness.anonymous.get(`/api/public/share-links/${String(slug)}`, headers);
 
 describe('newSlug', () => {
   it('creates unique slugs of 22 base62 characters, all about equally frequent', () => {
@@ -110,7 +110,7 @@ describe('POST /api/share-links', () => {
     const link = await makeLink({ password: 'open sesame' });
     expect(link['has_password']).toBe(true);
     expect(JSON.stringify(link)).not.toContain('sesame');
-    const stored = await linksIn(world.records).find(world.ours, link.id);
+    const stored = await linksIn(harness.records).find(harness.ours, link.id);
     expect(JSON.stringify(stored)).not.toContain('sesame');
     expect(stored?.passwordHash).toMatch(/^\$argon2id\$/);
   });
@@ -137,8 +137,8 @@ describe('POST /api/share-links', () => {
   it("is limited to the account's own vehicles, and to managers and above", async () => {
     expect((await theirs.post(links, { vehicle_id: vehicleId })).body).toMatchObject({ code: 'vehicle_not_found' });
     for (const role of ['viewer', 'driver'] as const)
-      expect((await world.as(await world.user(role)).post(links, { vehicle_id: vehicleId })).status).toBe(403);
-    const secondaryUser = world.theirs.owner.id;
+      expect((await harness.as(await harness.user(role)).post(links, { vehicle_id: vehicleId })).status).toBe(403);
+    const secondaryUser = harness.theirs.owner.id;
     await owner.post('/api/vehicle/share-vehicles', {
       secondaryUser,
       vehicles: [vehicleId],
@@ -182,7 +182,7 @@ describe('GET and DELETE /api/share-links', () => {
     expect(await list('&active=true')).toEqual(['kept']);
     expect(await list('&active=false')).toEqual(['revoked']);
     expect(await list('', theirs)).toEqual([]);
-    expect(await list('', world.as(await world.user('manager')))).toEqual([]);
+    expect(await list('', harness.as(await harness.user('manager')))).toEqual([]);
     expect((await owner.get(`${links}?active=maybe`)).status).toBe(400);
     expect((await theirs.delete(`${links}/${kept.id}`)).status).toBe(404);
     expect((await owner.delete(`${links}/${String(kept['slug'])}`)).status).toBe(404);
@@ -191,13 +191,13 @@ describe('GET and DELETE /api/share-links', () => {
 
 describe('DELETE /api/share-links/:id', () => {
   it('is limited to the creator of the link and to owners and admins of the account', async () => {
-    const [maker, colleague] = [world.as(await world.user('manager')), world.as(await world.user('manager'))];
+    const [maker, colleague] = [harness.as(await harness.user('manager')), harness.as(await harness.user('manager'))];
     for (const role of ['owner', 'admin'] as const) {
       const { data } = await maker.post(links, { vehicle_id: vehicleId });
       expect((await colleague.delete(`${links}/${data.id}`)).status).toBe(404);
       expect((await theirs.delete(`${links}/${data.id}`)).status).toBe(404);
       expect((await open(data['slug'])).status).toBe(200);
-      expect((await world.as(await world.user(role)).delete(`${links}/${data.id}`)).data).toMatchObject({
+      expect((await harness.as(await harness.user(role)).delete(`${links}/${data.id}`)).data).toMatchObject({
         id: data.id,
       });
       expect((await open(data['slug'])).body).toMatchObject({ code: 'share_link_revoked' });
@@ -209,7 +209,7 @@ describe('DELETE /api/share-links/:id', () => {
 
 describe('GET /api/public/share-links/:slug', () => {
   it('returns only the documented fields, with or without credentials', async () => {
-    await writeLastLocation(world.deps.redis, position());
+    await writeLastLocation(harness.deps.redis, position());
     const link = await makeLink({
       label: 'On the way',
       permissions: ['location', 'live_video'],
@@ -244,14 +244,14 @@ describe('GET /api/public/share-links/:slug', () => {
     const signedIn = await theirs.get(`${links}/${String(link['slug'])}`);
     expect(signedIn.status).toBe(200);
     expect(Object.keys(signedIn.data ?? {})).toEqual(Object.keys(data));
-    expect((await world.anonymous.get(`${links}/${String(link['slug'])}`)).status).toBe(401);
+    expect((await harness.anonymous.get(`${links}/${String(link['slug'])}`)).status).toBe(401);
   });
 
   it('returns no position without permission or before the first report, and no track older than the history', async () => {
     const video = await makeLink({ permissions: ['live_video'], destination: { latitude: 1, longitude: 1 } });
     const never = await open(video['slug']);
     expect(never.data).toMatchObject({ state: 'never_connected', location: null, track: [], eta: null });
-    await writeLastLocation(world.deps.redis, position({ timestamp: Date.now() - hourMs }));
+    await writeLastLocation(harness.deps.redis, position({ timestamp: Date.now() - hourMs }));
     expect((await open(video['slug'])).data).toMatchObject({ location: null, track: [], eta: null });
     const [recent, long] = [await makeLink(), await makeLink({ history_minutes: 90 })];
     expect((await open(recent['slug'])).data).toMatchObject({ location: { speed: 36 }, track: [] });
@@ -260,7 +260,7 @@ describe('GET /api/public/share-links/:slug', () => {
 
   it('returns the track of the last minutes without jumps, and an arrival at their pace', async () => {
     const now = Date.now();
-    const { accountId } = world.ours;
+    const { accountId } = harness.ours;
     const points = Array.from({ length: 20 }, (_u, i) => ({
       vehicleId,
       accountId,
@@ -273,8 +273,8 @@ describe('GET /api/public/share-links/:slug', () => {
         speed: 30,
       }),
     }));
-    await appendPositions(world.deps.database, points);
-    await writeLastLocation(world.deps.redis, position({ timestamp: now, latitude: 48.1 }));
+    await appendPositions(harness.deps.database, points);
+    await writeLastLocation(harness.deps.redis, position({ timestamp: now, latitude: 48.1 }));
     const destination = { latitude: 48.4, longitude: 11.5 };
     const [long, short, none] = [
       await makeLink({ destination }),
@@ -329,7 +329,7 @@ describe('GET /api/public/share-links/:slug', () => {
     const [revoked, expired] = [await makeLink(), await makeLink()];
     await owner.delete(`${links}/${revoked.id}`);
     expect((await open(revoked['slug'])).body).toMatchObject({ status: 410, code: 'share_link_revoked' });
-    await linksIn(world.records).update(world.ours, expired.id, { expiresAt: new Date(Date.now() - 1) });
+    await linksIn(harness.records).update(harness.ours, expired.id, { expiresAt: new Date(Date.now() - 1) });
     const response = await open(expired['slug']);
     expect(response.body).toMatchObject({ status: 410, code: 'share_link_expired' });
     expect(response.headers.get('cache-control')).toBe('no-store');
@@ -353,7 +353,7 @@ describe('GET /api/public/share-links/:slug', () => {
   });
 
   it('is rate-limited by address, and by link for passwords', async () => {
-    const limited = await PlatformWorld.open({ RATE_LIMIT_SHARE_LINK_PER_MINUTE: '3' });
+    const limited = await PlatformHarness.open({ RATE_LIMIT_SHARE_LINK_PER_MINUTE: '3' });
     try {
       const client = limited.as(limited.ours.owner);
       const made = await client.post('/api/vehicles', { vehicle_no: 'LIMIT' });

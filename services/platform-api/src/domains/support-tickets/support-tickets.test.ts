@@ -1,19 +1,19 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { type Client, PlatformWorld } from '../../testing/platform-world.ts';
+import { type Client, PlatformHarness } from '../../testing/platform-harness.ts';
 
 jest.setTimeout(60_000);
 
-let world: PlatformWorld;
+let harness: PlatformHarness;
 let owner: Client;
 let viewer: Client;
 let stranger: Client;
 beforeAll(async () => {
-  world = await PlatformWorld.open();
-  owner = world.as(world.ours.owner);
-  viewer = world.as(await world.user('viewer'));
-  stranger = world.as(world.theirs.owner);
+  harness = await PlatformHarness.open();
+  owner = harness.as(harness.ours.owner);
+  viewer = harness.as(await harness.user('viewer'));
+  stranger = harness.as(harness.theirs.owner);
 });
-afterAll(() => world?.close());
+afterAll(() => harness?.close());
 
 const path = '/api/support-tickets';
 const ticket = { subject: 'No video', message: 'Camera 2 is black.' };
@@ -40,9 +40,9 @@ describe('support tickets', () => {
   it('limit the size of their replies, so that a page of tickets can be sent', async () => {
     const { data } = await owner.post(path, ticket);
     const one = `${path}/${data.id}`;
-    const reply = { userId: world.ours.owner.id, message: 'x'.repeat(10_000), createdAt: new Date() };
+    const reply = { userId: harness.ours.owner.id, message: 'x'.repeat(10_000), createdAt: new Date() };
     const replies = Array.from({ length: 26 }, () => reply);
-    await world.deps.database
+    await harness.deps.database
       .collection<{ _id: number }>('support_tickets')
       .updateOne({ _id: data.id }, { $set: { replies } });
     expect(await owner.post(`${one}/replies`, { message: 'é'.repeat(1_000) })).toMatchObject({ status: 201 });
@@ -92,7 +92,7 @@ describe('support tickets', () => {
     expect(await owner.post(path, { ...ticket, vehicle_id: 999_999 })).toMatchObject({ status: 404 });
     expect(await owner.get(`${path}?status=lost`)).toMatchObject({ status: 400 });
     expect(await owner.get(`${path}/abc`)).toMatchObject({ status: 404 });
-    expect(await world.anonymous.get(path)).toMatchObject({ status: 401 });
+    expect(await harness.anonymous.get(path)).toMatchObject({ status: 401 });
     const { data } = await owner.post(path, ticket);
     expect(await owner.put(`${path}/${data.id}`, { status: 'gone' })).toMatchObject({ status: 400 });
     expect(await owner.put(`${path}/${data.id}`, { subject: 'b' }, { 'if-match': '"9"' })).toMatchObject({

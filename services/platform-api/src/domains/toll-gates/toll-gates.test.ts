@@ -8,7 +8,7 @@ import * as fc from 'fast-check';
 import { propertySettings } from '../../../../../libs/service-kit/src/testing/property-settings.ts';
 import { nearestOnLine } from '../../geometry/lines.ts';
 import type { Position } from '../../geometry/positions.ts';
-import { type Client, PlatformWorld } from '../../testing/platform-world.ts';
+import { type Client, PlatformHarness } from '../../testing/platform-harness.ts';
 import { readCsv } from './csv.ts';
 import { loadTollGates } from './load-file.ts';
 import { alongPath, readTollGates } from './rules.ts';
@@ -89,15 +89,15 @@ describe('files of toll gates', () => {
 });
 
 describe('toll gates', () => {
-  let world: PlatformWorld;
+  let harness: PlatformHarness;
   let owner: Client;
   const path = '/api/toll-gates';
   const sample = fileURLToPath(new URL('../../../data/sample-toll-gates.csv', import.meta.url));
   beforeAll(async () => {
-    world = await PlatformWorld.open({ TOLL_GATES_FILE: sample });
-    owner = world.as(world.ours.owner);
+    harness = await PlatformHarness.open({ TOLL_GATES_FILE: sample });
+    owner = harness.as(harness.ours.owner);
   });
-  afterAll(() => world?.close());
+  afterAll(() => harness?.close());
 
   const names = async (query: string, client = owner): Promise<unknown[]> =>
     (await client.get(`${path}?${query}`)).items.map(({ name }) => String(name).replace('Sample gate ', ''));
@@ -120,8 +120,8 @@ describe('toll gates', () => {
       ],
     });
     expect(await names('limit=2&page=3')).toEqual(['Binhe East']);
-    expect(await names('', world.as(world.theirs.owner))).toHaveLength(5);
-    expect(await world.anonymous.get(path)).toMatchObject({ status: 401 });
+    expect(await names('', harness.as(harness.theirs.owner))).toHaveLength(5);
+    expect(await harness.anonymous.get(path)).toMatchObject({ status: 401 });
   });
 
   it('are found by text, state, position and rectangle', async () => {
@@ -159,7 +159,7 @@ describe('toll gates', () => {
     expect(ways[1]).toBeGreaterThan(2_900);
     expect(ways[2]).toBeGreaterThan(ways[1] ?? 0);
     expect(await names(`route_id=${back}`)).toEqual(['Binhe West', 'Binhe East', 'Shennan']);
-    expect(await world.as(world.theirs.owner).get(`${path}?route_id=${there}`)).toMatchObject({ status: 404 });
+    expect(await harness.as(harness.theirs.owner).get(`${path}?route_id=${there}`)).toMatchObject({ status: 404 });
   });
 
   it.each([
@@ -190,7 +190,7 @@ describe('toll gates', () => {
     });
     const load = async (text: string): Promise<void> => {
       await writeFile(file, text);
-      await loadTollGates(world.deps, file);
+      await loadTollGates(harness.deps, file);
     };
     try {
       await load('{ not json');
@@ -203,7 +203,7 @@ describe('toll gates', () => {
       expect(after).toMatchObject({ id: before?.id, version: 2, city: 'Pudong', rates: [] });
     } finally {
       await rm(file);
-      await loadTollGates(world.deps, sample);
+      await loadTollGates(harness.deps, sample);
     }
   });
 });

@@ -4,7 +4,7 @@ import { waitFor } from '../../../../../libs/service-kit/src/testing/server-proc
 import { keepRegistrations } from '../../event-consumers/device-details.ts';
 import { Presence } from '../../event-consumers/presence.ts';
 import { lastLocationOf } from '../../testing/last-location.ts';
-import { type Client, type Data, PlatformWorld } from '../../testing/platform-world.ts';
+import { type Client, type Data, PlatformHarness } from '../../testing/platform-harness.ts';
 import { newImei, Terminals } from '../../testing/terminals.ts';
 import type { Account } from '../accounts/schema.ts';
 import { writeLastLocation } from '../last-positions/store.ts';
@@ -15,22 +15,22 @@ import { recordUnassigned, sweepUnassigned } from './use-cases.ts';
 // Uses real servers on a machine that may be busy.
 jest.setTimeout(60_000);
 
-let world: PlatformWorld;
+let harness: PlatformHarness;
 let operator: Client;
 let owner: Client;
 let presence: Presence;
 let terminals: Terminals;
 beforeAll(async () => {
-  world = await PlatformWorld.open();
-  operator = world.as(await world.user('superadmin'));
-  owner = world.as(world.ours.owner);
-  presence = new Presence(world.deps, { offlineAfterMs: 600_000, sweepEveryMs: 3_600_000, firstReportMs: 0 });
-  terminals = new Terminals(world.deps);
+  harness = await PlatformHarness.open();
+  operator = harness.as(await harness.user('superadmin'));
+  owner = harness.as(harness.ours.owner);
+  presence = new Presence(harness.deps, { offlineAfterMs: 600_000, sweepEveryMs: 3_600_000, firstReportMs: 0 });
+  terminals = new Terminals(harness.deps);
 });
 afterAll(async () => {
   await presence?.stop();
   await terminals?.close();
-  await world?.close();
+  await harness?.close();
 });
 
 const path = '/api/unassigned-devices';
@@ -38,20 +38,20 @@ const listed = async (imei: string, query = ''): Promise<Data | undefined> =>
   (await operator.get(`${path}?limit=200${query}`)).items.find((item) => item['imei'] === imei);
 const lookUp = (client: Client, imei: string) => client.post(`${path}/lookup`, { imei });
 const seen = async (imei: string, seenMs = Date.now()): Promise<string> => {
-  await recordUnassigned(world.deps, imei, seenMs, { edition: '2019' });
+  await recordUnassigned(harness.deps, imei, seenMs, { edition: '2019' });
   return imei;
 };
-const stored = (imei: string): Promise<UnassignedDevice | null> => findUnassigned(world.deps.database, imei);
+const stored = (imei: string): Promise<UnassignedDevice | null> => findUnassigned(harness.deps.database, imei);
 const claim = (client: Client, imei: string) => client.post('/api/vehicles', { vehicle_no: `C${imei}`, imei });
 
 async function connects(imei: string): Promise<void> {
   await terminals.connect(imei);
-  publish(world.bus, sessionChanged, { imei, isOnline: true, atMs: Date.now() });
+  publish(harness.bus, sessionChanged, { imei, isOnline: true, atMs: Date.now() });
 }
 
 const registration = { provinceId: 44, cityId: 300, manufacturerId: 'MAKER', terminalModel: 'M1', plateColor: 1 };
 const registers = (imei: string, plateNo: string): Promise<void> =>
-  keepRegistrations.handle(world.deps, {
+  keepRegistrations.handle(harness.deps, {
     imei,
     edition: '2013',
     body: { ...registration, terminalId: 'T1', plateNo },
@@ -64,7 +64,7 @@ describe('unassigned terminal', () => {
     await connects(imei);
     await waitFor(async () => (await stored(imei)) !== null);
     await registers(imei, 'KA01AB1234');
-    await writeLastLocation(world.deps.redis, lastLocationOf(imei, 22.5, 114.1));
+    await writeLastLocation(harness.deps.redis, lastLocationOf(imei, 22.5, 114.1));
     expect(await listed(imei)).toEqual({
       id: expect.any(Number),
       imei,
@@ -95,7 +95,7 @@ describe('unassigned terminal', () => {
 
   it('has no position from the time when it belonged to a vehicle', async () => {
     const imei = newImei();
-    await writeLastLocation(world.deps.redis, {
+    await writeLastLocation(harness.deps.redis, {
       ...lastLocationOf(imei, 22.5, 114.1),
       serverTimestamp: Date.now() - 60_000,
     });
@@ -119,10 +119,10 @@ describe('unassigned terminal', () => {
 describe('access to unassigned terminals', () => {
   it('is limited to the operator if there are several accounts, and includes owners and admins if there is one', async () => {
     const imei = await seen(newImei());
-    const admin = world.as(await world.user('admin'));
+    const admin = harness.as(await harness.user('admin'));
     for (const client of [owner, admin]) expect(await client.get(path)).toMatchObject({ status: 403 });
-    const accounts = world.records.collection<Account>('accounts');
-    const others = await accounts.find({ _id: { $ne: world.ours.accountId }, deletedAt: null }).toArray();
+    const accounts = harness.records.collection<Account>('accounts');
+    const others = await accounts.find({ _id: { $ne: harness.ours.accountId }, deletedAt: null }).toArray();
     const setDeleted = async (deletedAt: Date | null): Promise<void> => {
       for (const { _id } of others) await accounts.updateOne({ _id }, { $set: { deletedAt } });
     };
@@ -142,11 +142,11 @@ describe('access to unassigned terminals', () => {
     for (const other of [imei.slice(0, -1), `${imei}0`, 'x', '.*'])
       expect([other, (await lookUp(owner, other)).status]).toEqual([other, 404]);
     const theirs = newImei();
-    expect((await claim(world.as(world.theirs.owner), theirs)).status).toBe(201);
+    expect((await claim(harness.as(harness.theirs.owner), theirs)).status).toBe(201);
     // A race with the assignment could leave such a record.
-    await saveUnassigned(world.records, theirs, new Date(), {});
+    await saveUnassigned(harness.records, theirs, new Date(), {});
     expect((await lookUp(owner, theirs)).status).toBe(404);
-    await sweepUnassigned(world.deps);
+    await sweepUnassigned(harness.deps);
     expect(await stored(theirs)).toBeNull();
     expect(await stored(imei)).not.toBeNull();
   });
@@ -156,9 +156,9 @@ describe('stored unassigned terminals', () => {
   it('are removed 30 days after they were last seen, unless they are connected', async () => {
     const [silent, connected] = [newImei(), newImei()];
     const longAgo = new Date(Date.now() - retentionMs - 1_000);
-    for (const imei of [silent, connected]) await saveUnassigned(world.records, imei, longAgo, {});
+    for (const imei of [silent, connected]) await saveUnassigned(harness.records, imei, longAgo, {});
     await terminals.connect(connected);
-    await sweepUnassigned(world.deps);
+    await sweepUnassigned(harness.deps);
     expect([await stored(silent), (await stored(connected))?._id]).toEqual([null, connected]);
   });
 
@@ -169,7 +169,7 @@ describe('stored unassigned terminals', () => {
   });
 
   it('are limited in number; the cleanup job removes those that were last seen longest ago', async () => {
-    const { database } = world.deps;
+    const { database } = harness.deps;
     const collection = database.collection<UnassignedDevice>('unassigned_devices');
     const blank = { edition: null, manufacturer: null, model: null, terminalId: null, plate: null };
     const known = await seen(newImei());

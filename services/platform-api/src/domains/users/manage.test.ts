@@ -1,33 +1,33 @@
 import { randomInt } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { waitFor } from '../../../../../libs/service-kit/src/testing/server-process.ts';
-import { type Client, PlatformWorld, testPassword } from '../../testing/platform-world.ts';
+import { type Client, PlatformHarness, testPassword } from '../../testing/platform-harness.ts';
 import { withMethod } from '../../testing/with-method.ts';
 import { webhooksOf } from '../webhooks/store.ts';
 
 // Uses real servers on a machine that may be busy.
 jest.setTimeout(60_000);
 
-let world: PlatformWorld;
+let harness: PlatformHarness;
 let owner: Client;
 let vehicleId: number;
 beforeAll(async () => {
-  world = await PlatformWorld.open();
-  owner = world.as(world.ours.owner);
+  harness = await PlatformHarness.open();
+  owner = harness.as(harness.ours.owner);
   vehicleId = (await owner.post('/api/vehicles', { vehicle_no: 'Manage 1' })).data.id;
 });
-afterAll(() => world.close());
+afterAll(() => harness.close());
 
 /** Creates a manager with a webhook and a share link, and returns a function that reads their state. */
 async function managerWithBoth() {
-  const user = await world.user('manager');
-  const client = world.as(user);
+  const user = await harness.user('manager');
+  const client = harness.as(user);
   const webhook = await client.post('/api/user-webhooks', { url: 'https://9.9.9.9/fleet/hook' });
   const link = await client.post('/api/share-links', { vehicle_id: vehicleId, expires_in_hours: 2 });
   expect([webhook.status, link.status]).toEqual([201, 201]);
   const standing = async () => ({
-    webhook: (await webhooksOf(world.records).find(world.ours, webhook.data.id))?.enabled,
-    link: (await world.anonymous.get(`/api/public/share-links/${String(link.data['slug'])}`)).status,
+    webhook: (await webhooksOf(harness.records).find(harness.ours, webhook.data.id))?.enabled,
+    link: (await harness.anonymous.get(`/api/public/share-links/${String(link.data['slug'])}`)).status,
   });
   return { path: `/api/users/${user.id}`, standing };
 }
@@ -57,12 +57,12 @@ describe('webhooks and share links of a user', () => {
 describe('token for setting a password', () => {
   const newEmail = (): string => `person-${randomInt(1e12)}@fleet.example`;
   const tokenTo = async (address: string): Promise<string> => {
-    const find = () => /token=(\S+)/.exec(world.sent.findLast(({ to }) => to === address)?.text ?? '')?.[1];
+    const find = () => /token=(\S+)/.exec(harness.sent.findLast(({ to }) => to === address)?.text ?? '')?.[1];
     await waitFor(() => find() !== undefined);
     return find() ?? '';
   };
   const reset = (token: string) =>
-    world.anonymous.post('/api/auth/password/reset', { token, password: 'another battery horse' });
+    harness.anonymous.post('/api/auth/password/reset', { token, password: 'another battery horse' });
   const invite = async (email: string): Promise<string> =>
     `/api/users/${(await owner.post('/api/users/invite', { email, role: 'admin' })).data.id}`;
 
@@ -75,11 +75,11 @@ describe('token for setting a password', () => {
   });
 
   it('is invalid after the user has set another password', async () => {
-    const user = await world.user('manager');
-    await world.anonymous.post('/api/auth/password/forgot', { identifier: user.email });
+    const user = await harness.user('manager');
+    await harness.anonymous.post('/api/auth/password/forgot', { identifier: user.email });
     const token = await tokenTo(user.email);
     const change = { password: 'a third battery horse', current_password: testPassword };
-    expect((await world.as(user).put(`/api/users/${user.id}`, change)).status).toBe(200);
+    expect((await harness.as(user).put(`/api/users/${user.id}`, change)).status).toBe(200);
     expect((await reset(token)).status).toBe(401);
   });
 
@@ -88,9 +88,9 @@ describe('token for setting a password', () => {
    * called.
    */
   function beforeTokens(method: 'insertOne' | 'deleteMany', first: () => Promise<unknown>): () => boolean {
-    const collection = world.deps.database.collection.bind(world.deps.database);
+    const collection = harness.deps.database.collection.bind(harness.deps.database);
     let isDone = false;
-    jest.spyOn(world.deps.database, 'collection').mockImplementation((name: string) => {
+    jest.spyOn(harness.deps.database, 'collection').mockImplementation((name: string) => {
       const real = collection(name);
       if (name !== 'reset_tokens') return real;
       const after = async (...given: never[]) => {
@@ -106,22 +106,22 @@ describe('token for setting a password', () => {
 
   it('is not sent if the address or the password changes while it is created', async () => {
     for (const change of [{ email: newEmail() }, { password: 'a third battery horse' }]) {
-      const user = await world.user('manager');
+      const user = await harness.user('manager');
       const isMade = beforeTokens('insertOne', () => owner.put(`/api/users/${user.id}`, change));
       try {
-        await world.anonymous.post('/api/auth/password/forgot', { identifier: user.email });
+        await harness.anonymous.post('/api/auth/password/forgot', { identifier: user.email });
         await waitFor(isMade);
       } finally {
         jest.restoreAllMocks();
       }
-      const tokens = world.deps.database.collection<{ userId: number }>('reset_tokens');
+      const tokens = harness.deps.database.collection<{ userId: number }>('reset_tokens');
       await waitFor(async () => (await tokens.countDocuments({ userId: user.id })) === 0);
-      expect(world.sent.filter(({ to }) => [user.email, change.email].includes(to))).toEqual([]);
+      expect(harness.sent.filter(({ to }) => [user.email, change.email].includes(to))).toEqual([]);
     }
   });
 
   it('revokes the sessions of the old password even if it cannot be deleted itself', async () => {
-    const user = await world.user('manager');
+    const user = await harness.user('manager');
     const away = () => Promise.reject(new Error('the database is unavailable'));
     beforeTokens('deleteMany', away);
     try {
@@ -130,7 +130,7 @@ describe('token for setting a password', () => {
     } finally {
       jest.restoreAllMocks();
     }
-    await waitFor(async () => (await world.as(user).get('/api/auth/me')).status === 401);
+    await waitFor(async () => (await harness.as(user).get('/api/auth/me')).status === 401);
   });
 
   it('remains valid while neither address nor password changes', async () => {
@@ -145,8 +145,8 @@ describe('token for setting a password', () => {
 
 /** Delays each of the next writes to a user until another function has finished. */
 function beforeWrites(...others: (() => Promise<unknown>)[]): void {
-  const collection = world.records.collection.bind(world.records);
-  jest.spyOn(world.records, 'collection').mockImplementation((name: string) => {
+  const collection = harness.records.collection.bind(harness.records);
+  jest.spyOn(harness.records, 'collection').mockImplementation((name: string) => {
     const real = collection(name);
     if (name !== 'users') return real;
     const findOneAndUpdate = async (...given: Parameters<typeof real.findOneAndUpdate>) => {
@@ -159,13 +159,13 @@ function beforeWrites(...others: (() => Promise<unknown>)[]): void {
 
 describe('concurrent promotion of a user to owner', () => {
   const password = 'chosen by an admin';
-  const login = (identifier: string) => world.anonymous.post('/api/auth/login', { identifier, password });
+  const login = (identifier: string) => harness.anonymous.post('/api/auth/login', { identifier, password });
 
   it.each([
     ['set the password', (admin: Client, path: string) => admin.put(path, { password })],
     ['remove the user', (admin: Client, path: string) => admin.delete(path)],
   ])('%s is refused to an admin', async (_what, change) => {
-    const [admin, user] = [world.as(await world.user('admin')), await world.user('manager')];
+    const [admin, user] = [harness.as(await harness.user('admin')), await harness.user('manager')];
     const path = `/api/users/${user.id}`;
     beforeWrites(() => owner.put(path, { role: 'owner' }));
     try {
@@ -182,26 +182,26 @@ describe('last owner of an account', () => {
   const inUse = { status: 409, code: 'in_use' };
 
   it('is not modified by a refused change', async () => {
-    const { owner: only, ...tenant } = await world.tenant('One owner');
-    const [client, path] = [world.as(only), `/api/users/${only.id}`];
+    const { owner: only, ...tenant } = await harness.tenant('One owner');
+    const [client, path] = [harness.as(only), `/api/users/${only.id}`];
     const { version } = (await client.get(path)).data;
     expect((await client.put(path, { role: 'admin' })).body).toMatchObject(inUse);
     expect((await client.delete(path)).body).toMatchObject(inUse);
     expect((await client.get(path)).data).toMatchObject({ version, role: 'owner', disabled: false });
-    await world.user('owner', { owner: only, ...tenant });
+    await harness.user('owner', { owner: only, ...tenant });
     expect((await client.put(path, { role: 'admin' })).status).toBe(200);
   });
 
   it('remains owner even if another user has taken the previous e-mail', async () => {
-    const tenant = await world.tenant('Two owners');
-    const second = await world.user('owner', tenant);
-    const users = world.deps.database.collection<{ _id: number }>('users');
+    const tenant = await harness.tenant('Two owners');
+    const second = await harness.user('owner', tenant);
+    const users = harness.deps.database.collection<{ _id: number }>('users');
     const taken = { name: 'Taker', email: tenant.owner.email, role: 'viewer', password: testPassword };
-    const takeEmail = () => world.as(world.theirs.owner).post('/api/users', taken);
+    const takeEmail = () => harness.as(harness.theirs.owner).post('/api/users', taken);
     beforeWrites(() => users.updateOne({ _id: second.id }, { $set: { disabled: true } }), takeEmail);
     try {
       const change = { role: 'admin', email: `other-${randomInt(1e12)}@fleet.example` };
-      const response = await world.as(tenant.owner).put(`/api/users/${tenant.owner.id}`, change);
+      const response = await harness.as(tenant.owner).put(`/api/users/${tenant.owner.id}`, change);
       expect(response.status).toBe(409);
     } finally {
       jest.restoreAllMocks();

@@ -1,27 +1,33 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { type ApiResponse, type Client, type Data, PlatformWorld, type Tenant } from '../../testing/platform-world.ts';
+import {
+  type ApiResponse,
+  type Client,
+  type Data,
+  PlatformHarness,
+  type Tenant,
+} from '../../testing/platform-harness.ts';
 import { withMethod } from '../../testing/with-method.ts';
 import { recordVehicle } from '../vehicles/use-cases.ts';
 
 jest.setTimeout(60_000);
 
-let world: PlatformWorld;
+let harness: PlatformHarness;
 let owner: Client;
 let vehicles: number[];
 let drivers: number[];
 
 beforeAll(async () => {
-  world = await PlatformWorld.open();
-  owner = world.as(world.ours.owner);
+  harness = await PlatformHarness.open();
+  owner = harness.as(harness.ours.owner);
   vehicles = [];
-  for (const n of [1, 2, 3]) vehicles.push(await vehicle(world.ours, `GRP ${n}`, `0137${n}0000001`));
+  for (const n of [1, 2, 3]) vehicles.push(await vehicle(harness.ours, `GRP ${n}`, `0137${n}0000001`));
   drivers = [(await owner.post('/api/drivers', { name: 'Grouped' })).data.id];
 });
-afterAll(() => world?.close());
+afterAll(() => harness?.close());
 
 async function vehicle(tenant: Tenant, vehicleNo: string, imei: string): Promise<number> {
   const fields = { accountId: tenant.accountId, ownerUserId: tenant.owner.id, vehicleNo, imei };
-  return (await recordVehicle(world.records, fields)).record._id;
+  return (await recordVehicle(harness.records, fields)).record._id;
 }
 
 async function create(body: Record<string, unknown>, client = owner): Promise<Data> {
@@ -125,7 +131,7 @@ describe('vehicle groups', () => {
   });
 
   it('are returned as an unpaged tree of folders with folderView', async () => {
-    const client = world.as((await world.tenant('Folders')).owner);
+    const client = harness.as((await harness.tenant('Folders')).owner);
     const top = await create({ name: 'Top', color: '#000000' }, client);
     const [b, a] = [
       await create({ name: 'b', parent_group: top.id }, client),
@@ -249,8 +255,8 @@ describe('vehicle groups', () => {
     const top = await create({ name: 'Fenced' });
     const low = await create({ name: 'Low', parent_group: top.id });
     const [inside, outside] = [
-      await vehicle(world.ours, 'FENCED 1', '013700000077'),
-      await vehicle(world.ours, 'FENCED 2', '013700000078'),
+      await vehicle(harness.ours, 'FENCED 1', '013700000077'),
+      await vehicle(harness.ours, 'FENCED 2', '013700000078'),
     ];
     await owner.put(`/api/vehicles/${inside}`, { group_ids: [low.id] });
     const corners = [
@@ -273,9 +279,9 @@ describe('vehicle groups', () => {
     'and drivers get no vehicles from a change whose lock has expired: %s',
     async (kind) => {
       const { id } = (await owner.post(`/api/${kind}`, { name: 'Late' })).data;
-      const collection = world.records.collection.bind(world.records);
+      const collection = harness.records.collection.bind(harness.records);
       const nowMs = performance.now.bind(performance);
-      jest.spyOn(world.records, 'collection').mockImplementation((name: string) => {
+      jest.spyOn(harness.records, 'collection').mockImplementation((name: string) => {
         const real = collection(name);
         const updateMany = async (...given: Parameters<typeof real.updateMany>) => {
           const updated = await real.updateMany(...given);
@@ -322,7 +328,7 @@ describe('vehicle groups', () => {
   it('are invisible to another account, and accept none of its records', async () => {
     const group = await create({ name: 'Hidden' });
     const path = `/api/vehicle-groups/${group.id}`;
-    const stranger = world.as(world.theirs.owner);
+    const stranger = harness.as(harness.theirs.owner);
     for (const response of [
       await stranger.get(path),
       await stranger.get(`${path}/list-sub-groups`),
@@ -337,14 +343,14 @@ describe('vehicle groups', () => {
   });
 
   it("are visible to a viewer, and to a driver only with the driver's own vehicles", async () => {
-    const viewer = world.as(await world.user('viewer'));
+    const viewer = harness.as(await harness.user('viewer'));
     expect((await viewer.get('/api/vehicle-groups')).status).toBe(200);
     expect((await viewer.post('/api/vehicle-groups', { name: 'X' })).status).toBe(403);
-    const user = await world.user('driver');
-    const own = await vehicle(world.ours, 'OWN 1', '013700000088');
+    const user = await harness.user('driver');
+    const own = await vehicle(harness.ours, 'OWN 1', '013700000088');
     const mine = await create({ name: 'Mine', vehicles: [own, vehicles[0]] });
     await owner.put(`/api/vehicles/${own}/owner`, { owner_user_id: user.id });
-    const driver = world.as(user);
+    const driver = harness.as(user);
     expect((await driver.get('/api/vehicle-groups')).items).toMatchObject([
       { id: mine.id, vehicles: [own], vehicle_count: 1 },
     ]);

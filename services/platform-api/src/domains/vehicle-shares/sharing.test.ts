@@ -1,16 +1,16 @@
 import { accessChanged, subscribe } from '@fleet/bus';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { ServerProcess, waitFor } from '../../../../../libs/service-kit/src/testing/server-process.ts';
-import { type Client, type Data, PlatformWorld, type Tenant, type TestUser } from '../../testing/platform-world.ts';
+import { type Client, type Data, PlatformHarness, type Tenant, type TestUser } from '../../testing/platform-harness.ts';
 import { withMethod } from '../../testing/with-method.ts';
 import { maskedName, maskedPhone, storedPermissions } from './rules.ts';
 
 jest.setTimeout(60_000);
-let world: PlatformWorld;
+let harness: PlatformHarness;
 beforeAll(async () => {
-  world = await PlatformWorld.open();
+  harness = await PlatformHarness.open();
 });
-afterAll(() => world.close());
+afterAll(() => harness.close());
 
 let lastPhone = 5_550_000;
 const newPhone = (): string => `+1415${(lastPhone += 1)}`;
@@ -46,10 +46,10 @@ describe('sharing', () => {
   let [first, second]: number[] = [];
 
   beforeEach(async () => {
-    [ours, theirs] = [await world.tenant('Ours'), world.theirs];
+    [ours, theirs] = [await harness.tenant('Ours'), harness.theirs];
     guestPhone = newPhone();
-    guest = await world.user('manager', theirs, { name: 'Grace Guest', phoneNumber: guestPhone });
-    [owner, asGuest] = [world.as(ours.owner), world.as(guest)];
+    guest = await harness.user('manager', theirs, { name: 'Grace Guest', phoneNumber: guestPhone });
+    [owner, asGuest] = [harness.as(ours.owner), harness.as(guest)];
     [first, second] = [await newVehicle(owner, 'AB 12'), await newVehicle(owner, 'CD 34')];
   });
 
@@ -87,7 +87,7 @@ describe('sharing', () => {
       expect((await search(newPhone()))?.body).toMatchObject({ status: 404, code: 'user_not_found' });
       expect((await search(guestPhone.slice(0, -1)))?.status).toBe(400);
       const phoneNumber = newPhone();
-      await world.user('viewer', theirs, { phoneNumber, disabled: true });
+      await harness.user('viewer', theirs, { phoneNumber, disabled: true });
       expect((await search(phoneNumber))?.status).toBe(404);
       expect((await search(guestPhone, asGuest))?.body).toMatchObject({ status: 400 });
     });
@@ -99,7 +99,7 @@ describe('sharing', () => {
     it('limits the searches of a user', async () => {
       // Each harness starts user ids again, so the searches are counted in a separate Redis.
       const redis = await (await ServerProcess.redis()).start();
-      const limited = await PlatformWorld.open({
+      const limited = await PlatformHarness.open({
         REDIS_URL: `redis://127.0.0.1:${redis.port}`,
         RATE_LIMIT_USER_SEARCH_PER_MINUTE: '2',
       });
@@ -140,7 +140,7 @@ describe('sharing', () => {
         driver_id: null,
       });
       expect((await asGuest?.get(`/api/vehicles/${second}`))?.status).toBe(404);
-      expect((await world.as(theirs?.owner ?? guest).get(`/api/vehicles/${first}`)).status).toBe(404);
+      expect((await harness.as(theirs?.owner ?? guest).get(`/api/vehicles/${first}`)).status).toBe(404);
       expect((await asGuest?.put(`/api/vehicles/${first}`, { name: 'mine' }))?.status).toBe(403);
     });
 
@@ -166,7 +166,7 @@ describe('sharing', () => {
     it('returns 403 for vehicles that are only shared with the caller, and 404 for invisible ones', async () => {
       await share({ permissions: ['view', 'live_video', 'history_video', 'notifications', 'commands'] });
       const onward = await asGuest?.post('/api/vehicle/share-vehicles', {
-        secondaryUser: (await world.user('viewer', theirs)).id,
+        secondaryUser: (await harness.user('viewer', theirs)).id,
         vehicles: [first],
       });
       expect(onward?.body).toMatchObject({ status: 403, code: 'permission_denied' });
@@ -176,7 +176,7 @@ describe('sharing', () => {
       });
       expect(foreign?.body).toMatchObject({ status: 404, code: 'vehicle_not_found' });
       for (const role of ['viewer', 'driver'] as const) {
-        const client = world.as(await world.user(role, ours));
+        const client = harness.as(await harness.user(role, ours));
         const refused = await client.post('/api/vehicle/share-vehicles', {
           secondaryUser: guest.id,
           vehicles: [first],
@@ -241,7 +241,7 @@ describe('sharing', () => {
       await share({ vehicles: [first, second] });
       const received: unknown[] = [];
       const listening = subscribe(
-        world.bus,
+        harness.bus,
         accessChanged,
         () => undefined,
         (change) => received.push(change),
@@ -258,7 +258,7 @@ describe('sharing', () => {
 
     it('removes no shares of another account', async () => {
       await share();
-      expect((await unshare({ vehicles: [first] }, world.as(world.theirs.owner)))?.body).toEqual({
+      expect((await unshare({ vehicles: [first] }, harness.as(harness.theirs.owner)))?.body).toEqual({
         data: { removed: [] },
       });
       expect((await asGuest?.get(`/api/vehicles/${first}`))?.status).toBe(200);
@@ -269,7 +269,7 @@ describe('sharing', () => {
 
   describe('GET /api/vehicle/get-shared-users and shared-vehicles/:userId', () => {
     it('lists users with their shares, and masks those of other accounts', async () => {
-      const colleague = await world.user('driver', ours, { name: 'Carl Colleague', phoneNumber: newPhone() });
+      const colleague = await harness.user('driver', ours, { name: 'Carl Colleague', phoneNumber: newPhone() });
       await share({ vehicles: [first, second] });
       await owner?.post('/api/vehicle/share-vehicles', { secondaryUser: colleague.id, vehicles: [second] });
       const all = await owner?.get('/api/vehicle/get-shared-users');
@@ -283,17 +283,17 @@ describe('sharing', () => {
       const page = await owner?.get('/api/vehicle/get-shared-users?limit=1&offset=1');
       expect(idsOf(page?.items)).toEqual([guest.id]);
       expect((await asGuest?.get('/api/vehicle/get-shared-users'))?.items).toEqual([]);
-      expect((await world.as(colleague).get('/api/vehicle/get-shared-users')).items).toEqual([]);
+      expect((await harness.as(colleague).get('/api/vehicle/get-shared-users')).items).toEqual([]);
     });
 
     it('sorts users by their returned names, with one lookup per account', async () => {
       const colleagues: TestUser[] = [];
-      for (const name of ['Zoe', 'Ann', 'Max']) colleagues.push(await world.user('viewer', ours, { name }));
+      for (const name of ['Zoe', 'Ann', 'Max']) colleagues.push(await harness.user('viewer', ours, { name }));
       const shared = [...colleagues, guest].map(({ id }) => id);
       for (const secondaryUser of shared) await share({ secondaryUser });
-      const collection = world.records.collection.bind(world.records);
+      const collection = harness.records.collection.bind(harness.records);
       const requested: unknown[] = [];
-      jest.spyOn(world.records, 'collection').mockImplementation((name: string) => {
+      jest.spyOn(harness.records, 'collection').mockImplementation((name: string) => {
         const real = collection(name);
         const noted =
           (method: 'find' | 'findOne') =>
@@ -317,7 +317,7 @@ describe('sharing', () => {
 
     it('returns the current owning user, not the one at the time of sharing', async () => {
       await share();
-      const manager = await world.user('manager', ours);
+      const manager = await harness.user('manager', ours);
       const passed = await owner?.put(`/api/vehicles/${first}/owner`, { owner_user_id: manager.id });
       expect(passed?.status).toBe(200);
       const all = await owner?.get('/api/vehicle/get-shared-users');
@@ -338,10 +338,10 @@ describe('sharing', () => {
 
     it('returns 404 for users with whom nothing is shared', async () => {
       await share();
-      const stranger = await world.user('viewer', theirs);
+      const stranger = await harness.user('viewer', theirs);
       for (const id of [stranger.id, 999_999_999, 'x', 0, -1])
         expect((await owner?.get(`/api/vehicle/shared-vehicles/${id}`))?.status).toBe(404);
-      expect((await world.as(stranger).get(`/api/vehicle/shared-vehicles/${guest.id}`)).status).toBe(200);
+      expect((await harness.as(stranger).get(`/api/vehicle/shared-vehicles/${guest.id}`)).status).toBe(200);
     });
   });
 });

@@ -3,17 +3,17 @@ import { deviceCommandSubject } from '@fleet/bus';
 import { avAttributesResponse, encodeBody } from '@fleet/jt808';
 import { claimDevice, deregisterGateway, heartbeatGateway, releaseDevice } from '@fleet/storage';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { type Client, PlatformWorld } from '../../testing/platform-world.ts';
+import { type Client, PlatformHarness } from '../../testing/platform-harness.ts';
 
 jest.setTimeout(60_000);
 
-let world: PlatformWorld;
+let harness: PlatformHarness;
 let owner: Client;
 beforeAll(async () => {
-  world = await PlatformWorld.open();
-  owner = world.as(world.ours.owner);
+  harness = await PlatformHarness.open();
+  owner = harness.as(harness.ours.owner);
 });
-afterAll(() => world?.close());
+afterAll(() => harness?.close());
 
 const attributes = encodeBody(
   avAttributesResponse,
@@ -51,20 +51,20 @@ async function withTerminal(
   work: (requested: string[]) => Promise<void>,
   beforeResponse = async (): Promise<void> => undefined,
 ): Promise<void> {
-  const { redis } = world.deps;
+  const { redis } = harness.deps;
   const podId = `pod-${imei}`;
   const state = { sessionId: podId, podId, phone: `0${imei}`, edition: '2013' as const, remoteAddress: '127.0.0.1:1' };
   await heartbeatGateway(redis, podId);
   await claimDevice(redis, imei, { ...state, onlineSinceMs: Date.now(), lastSeenMs: Date.now() });
   const requested: string[] = [];
-  const gateway = world.bus.nc.subscribe(deviceCommandSubject(imei), {
+  const gateway = harness.bus.nc.subscribe(deviceCommandSubject(imei), {
     callback: (_error, message) => {
       requested.push(message.string());
       void beforeResponse().then(() => message.respond(JSON.stringify(outcome)));
     },
   });
   try {
-    await world.bus.nc.flush();
+    await harness.bus.nc.flush();
     await work(requested);
   } finally {
     gateway.unsubscribe();

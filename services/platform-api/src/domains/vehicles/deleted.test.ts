@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jes
 import { createVehicleHooks } from '../../assembly/vehicle-hooks.ts';
 import { lastLocationOf } from '../../testing/last-location.ts';
 import { newMedia } from '../../testing/media-records.ts';
-import { type Client, type Data, PlatformWorld } from '../../testing/platform-world.ts';
+import { type Client, type Data, PlatformHarness } from '../../testing/platform-harness.ts';
 import { newImei } from '../../testing/terminals.ts';
 import { readLastLocations, writeLastLocation } from '../last-positions/store.ts';
 import { findMedia, insertMedia } from '../media/store.ts';
@@ -14,13 +14,13 @@ import type { Vehicle } from './schema.ts';
 // The tests use real servers on a machine that may be busy.
 jest.setTimeout(60_000);
 
-let world: PlatformWorld;
+let harness: PlatformHarness;
 let owner: Client;
 beforeAll(async () => {
-  world = await PlatformWorld.open();
-  owner = world.as(world.ours.owner);
+  harness = await PlatformHarness.open();
+  owner = harness.as(harness.ours.owner);
 });
-afterAll(() => world?.close());
+afterAll(() => harness?.close());
 afterEach(() => {
   jest.restoreAllMocks();
 });
@@ -33,23 +33,23 @@ const create = async (body: object, client = owner): Promise<Data> => {
 
 /** Makes every access to files of vehicles fail from now on. */
 function breakMedia(): void {
-  const collection = world.records.collection.bind(world.records);
-  jest.spyOn(world.records, 'collection').mockImplementation((name: string) => {
+  const collection = harness.records.collection.bind(harness.records);
+  jest.spyOn(harness.records, 'collection').mockImplementation((name: string) => {
     if (name === 'media') throw new Error('the files are unavailable');
     return collection(name);
   });
 }
 
 const protectedFile = async (id: number, imei: string | null): Promise<number> => {
-  const vehicle = { _id: id, accountId: world.ours.accountId, imei };
-  return (await insertMedia(world.records, newMedia(vehicle, 'nowhere', { protected: true }))).record._id;
+  const vehicle = { _id: id, accountId: harness.ours.accountId, imei };
+  return (await insertMedia(harness.records, newMedia(vehicle, 'nowhere', { protected: true }))).record._id;
 };
-const isProtected = async (mediaId: number) => (await findMedia(world.records, mediaId))?.protected;
+const isProtected = async (mediaId: number) => (await findMedia(harness.records, mediaId))?.protected;
 /** Runs the cleanup job at a later time. */
 const sweepIn = (ms: number) =>
-  endDeletedVehicles(world.deps, createVehicleHooks(world.deps), new Date(Date.now() + ms));
+  endDeletedVehicles(harness.deps, createVehicleHooks(harness.deps), new Date(Date.now() + ms));
 const endings = (vehicleId: number): Promise<number> =>
-  world.deps.database.collection<{ _id: number }>('vehicle_endings').countDocuments({ _id: vehicleId });
+  harness.deps.database.collection<{ _id: number }>('vehicle_endings').countDocuments({ _id: vehicleId });
 
 describe('cleanup after the deletion of a vehicle', () => {
   it.each([
@@ -79,20 +79,20 @@ describe('cleanup after the deletion of a vehicle', () => {
     breakMedia();
     await owner.delete(`/api/vehicles/${id}`);
     jest.restoreAllMocks();
-    await create({ imei }, world.as(world.theirs.owner));
-    await writeLastLocation(world.deps.redis, lastLocationOf(imei, 22.5, 114));
-    const requests = world.deps.database.collection<{ _id: string; accountId: number; vehicleId: number }>(
+    await create({ imei }, harness.as(harness.theirs.owner));
+    await writeLastLocation(harness.deps.redis, lastLocationOf(imei, 22.5, 114));
+    const requests = harness.deps.database.collection<{ _id: string; accountId: number; vehicleId: number }>(
       'attachment_requests',
     );
     // Data that the first attempt did not remove.
-    const { accountId } = world.ours;
+    const { accountId } = harness.ours;
     await requests.insertOne({ _id: `${imei}:1`, accountId, vehicleId: id });
     await requests.insertOne({ _id: `${imei}:2`, accountId, vehicleId: id + 1_000_000 });
     await sweepIn(3_600_000);
     expect(await isProtected(mediaId)).toBe(false);
     const requested = await requests.find({ _id: { $in: [`${imei}:1`, `${imei}:2`] } }).toArray();
     expect(requested.map(({ _id }) => _id)).toEqual([`${imei}:2`]);
-    expect((await readLastLocations(world.deps.redis, [imei])).has(imei)).toBe(true);
+    expect((await readLastLocations(harness.deps.redis, [imei])).has(imei)).toBe(true);
   });
 
   it('is removed from the schedule once all activities have ended', async () => {
@@ -104,12 +104,12 @@ describe('cleanup after the deletion of a vehicle', () => {
   it('changes nothing if the process died before the vehicle was deleted', async () => {
     const { id } = await create({});
     const link = await owner.post('/api/share-links', { vehicle_id: id });
-    const stored = await world.records.collection<Vehicle>('vehicles').findOne({ _id: id });
+    const stored = await harness.records.collection<Vehicle>('vehicles').findOne({ _id: id });
     if (stored === null) throw new Error('there is no vehicle');
-    await scheduleCleanup(world.deps.database, stored);
+    await scheduleCleanup(harness.deps.database, stored);
     await sweepIn(61_000);
     expect(await endings(id)).toBe(0);
     expect((await owner.get(`/api/vehicles/${id}`)).status).toBe(200);
-    expect((await world.anonymous.get(`/api/public/share-links/${String(link.data['slug'])}`)).status).toBe(200);
+    expect((await harness.anonymous.get(`/api/public/share-links/${String(link.data['slug'])}`)).status).toBe(200);
   });
 });

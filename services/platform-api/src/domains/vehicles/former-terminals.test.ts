@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { createVehicleHooks } from '../../assembly/vehicle-hooks.ts';
 import { lastLocationOf } from '../../testing/last-location.ts';
-import { type Client, type Data, PlatformWorld } from '../../testing/platform-world.ts';
+import { type Client, type Data, PlatformHarness } from '../../testing/platform-harness.ts';
 import { newImei } from '../../testing/terminals.ts';
 import { cancelWaitingCommands } from '../commands/use-cases.ts';
 import { readLastLocations, writeLastLocation } from '../last-positions/store.ts';
@@ -11,14 +11,14 @@ import type { Vehicle } from './schema.ts';
 // The tests use real servers on a machine that may be busy.
 jest.setTimeout(60_000);
 
-let world: PlatformWorld;
+let harness: PlatformHarness;
 let owner: Client;
 let stranger: Client;
 beforeAll(async () => {
-  world = await PlatformWorld.open();
-  [owner, stranger] = [world.as(world.ours.owner), world.as(world.theirs.owner)];
+  harness = await PlatformHarness.open();
+  [owner, stranger] = [harness.as(harness.ours.owner), harness.as(harness.theirs.owner)];
 });
-afterAll(() => world?.close());
+afterAll(() => harness?.close());
 afterEach(() => {
   jest.restoreAllMocks();
 });
@@ -42,18 +42,18 @@ const takeOut = async (id: number, imei: string | null = null): Promise<void> =>
 /** Stores the last position of a terminal and its rule state. */
 async function seen(imei: string, vehicleId: number): Promise<void> {
   const location = lastLocationOf(imei, 22.5, 114);
-  await writeLastLocation(world.deps.redis, location);
-  await world.deps.redis.set(`rule-state:${imei}`, JSON.stringify({ vehicleId, location }));
+  await writeLastLocation(harness.deps.redis, location);
+  await harness.deps.redis.set(`rule-state:${imei}`, JSON.stringify({ vehicleId, location }));
   const state = { vehicleId, state: JSON.stringify({ vehicleId, location }) };
   await states().updateOne({ _id: imei }, { $set: state }, { upsert: true });
 }
-const states = () => world.deps.database.collection<{ _id: string; vehicleId: number; state: string }>('rule_states');
+const states = () => harness.deps.database.collection<{ _id: string; vehicleId: number; state: string }>('rule_states');
 const isSeen = async (imei: string): Promise<boolean> =>
-  (await readLastLocations(world.deps.redis, [imei])).has(imei) || (await states().findOne({ _id: imei })) !== null;
+  (await readLastLocations(harness.deps.redis, [imei])).has(imei) || (await states().findOne({ _id: imei })) !== null;
 
 /** Makes every access to a collection fail from now on. */
 function breakCollection(broken: string): void {
-  for (const store of [world.records, world.deps.database]) {
+  for (const store of [harness.records, harness.deps.database]) {
     const collection = store.collection.bind(store) as (name: string) => never;
     jest.spyOn(store, 'collection').mockImplementation((name: string) => {
       if (name === broken) throw new Error(`${broken} are unavailable`);
@@ -61,8 +61,9 @@ function breakCollection(broken: string): void {
     });
   }
 }
-const sweep = () => endDeletedVehicles(world.deps, createVehicleHooks(world.deps), new Date(Date.now() + 3_600_000));
-const endings = (): Promise<number> => world.deps.database.collection('vehicle_endings').countDocuments({});
+const sweep = () =>
+  endDeletedVehicles(harness.deps, createVehicleHooks(harness.deps), new Date(Date.now() + 3_600_000));
+const endings = (): Promise<number> => harness.deps.database.collection('vehicle_endings').countDocuments({});
 
 describe('terminal that leaves its vehicle', () => {
   it('loses its state even if its commands cannot be canceled, and they are canceled later', async () => {
@@ -95,7 +96,7 @@ describe('terminal that leaves its vehicle', () => {
     await sweep();
     // After a failed attempt, the job waits for a while.
     expect(await isSeen(imei)).toBe(true);
-    await endDeletedVehicles(world.deps, createVehicleHooks(world.deps), new Date(Date.now() + 3 * 3_600_000));
+    await endDeletedVehicles(harness.deps, createVehicleHooks(harness.deps), new Date(Date.now() + 3 * 3_600_000));
     expect(await isSeen(imei)).toBe(false);
     expect(await endings()).toBe(0);
   });
@@ -137,15 +138,15 @@ describe('terminal that leaves its vehicle', () => {
   it('does not cancel commands that wait for the current terminal', async () => {
     const imei = newImei();
     const id = await newVehicle(owner, imei);
-    const former = await world.records.collection<Vehicle>('vehicles').findOne({ _id: id });
+    const former = await harness.records.collection<Vehicle>('vehicles').findOne({ _id: id });
     if (former === null) throw new Error('there is no vehicle');
     const left = await queue(id);
     // Between the change of the vehicle and the cancellation.
-    await world.records.collection<Vehicle>('vehicles').updateOne({ _id: id }, { $set: { imei: newImei() } });
+    await harness.records.collection<Vehicle>('vehicles').updateOne({ _id: id }, { $set: { imei: newImei() } });
     const own = await queue(id);
-    await cancelWaitingCommands(world.deps, former, id, imei);
+    await cancelWaitingCommands(harness.deps, former, id, imei);
     expect([await statusOf(left), await statusOf(own)]).toEqual(['canceled', 'queued']);
-    await cancelWaitingCommands(world.deps, former, id);
+    await cancelWaitingCommands(harness.deps, former, id);
     expect(await statusOf(own)).toBe('canceled');
   });
 });

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { Caller } from '../../access/caller.ts';
 import type { Deps } from '../../platform/deps.ts';
 import { type RecordFields, RecordStore } from '../../store/record-store.ts';
-import { type Client, PlatformWorld } from '../../testing/platform-world.ts';
+import { type Client, PlatformHarness } from '../../testing/platform-harness.ts';
 import { driverCollection } from '../drivers/store.ts';
 import { createDriver, updateDriver } from '../drivers/use-cases.ts';
 import { geofencesIn } from '../geofences/store.ts';
@@ -14,17 +14,17 @@ import { createVehicle, updateVehicle } from './changes.ts';
 
 jest.setTimeout(60_000);
 
-let world: PlatformWorld;
+let harness: PlatformHarness;
 let owner: Client;
 let caller: Caller;
 beforeAll(async () => {
-  world = await PlatformWorld.open();
-  owner = world.as(world.ours.owner);
-  const { id: userId, accountId, role } = world.ours.owner;
+  harness = await PlatformHarness.open();
+  owner = harness.as(harness.ours.owner);
+  const { id: userId, accountId, role } = harness.ours.owner;
   const session = { sessionId: null, mintedByKeyId: null, keyId: null, scopes: [] };
   caller = { userId, accountId, role, canViewVideo: true, ...session };
 });
-afterAll(() => world?.close());
+afterAll(() => harness?.close());
 
 const writes = new Set<PropertyKey>(['insertOne', 'updateMany', 'findOneAndUpdate']);
 
@@ -37,7 +37,7 @@ class Interrupted extends RecordStore {
   #concurrently: (() => Promise<unknown>) | null;
 
   constructor(name: string, concurrently: () => Promise<unknown>) {
-    super(world.deps.database);
+    super(harness.deps.database);
     this.#name = name;
     this.#concurrently = concurrently;
   }
@@ -66,7 +66,7 @@ class Interrupted extends RecordStore {
 
 /** Returns dependencies that delete a record before the first write to a collection. */
 const whileDeleting = (path: string, name: string): Deps => ({
-  ...world.deps,
+  ...harness.deps,
   records: new Interrupted(name, async () => {
     expect((await owner.delete(path)).status).toBe(200);
   }),
@@ -144,8 +144,8 @@ describe('records that are deleted while they are being linked', () => {
     const path = `/api/vehicles/${await made('/api/vehicles', { vehicle_no: `GL${randomInt(10 ** 9)}`, driver_id: person })}`;
     const links = { drivers: [person], geofences: [area] };
     const groupPath = `/api/vehicle-groups/${await made('/api/vehicle-groups', { name: 'Left', ...links })}`;
-    await driverCollection(world.records).remove(scope, person);
-    await geofencesIn(world.records).remove(scope, area);
+    await driverCollection(harness.records).remove(scope, person);
+    await geofencesIn(harness.records).remove(scope, area);
     const read = (await owner.get(path)).data;
     expect(read['driver_id']).toBe(person);
     expect(await owner.put(path, read)).toMatchObject({ status: 200, data: { driver_id: null } });
@@ -158,7 +158,7 @@ describe('concurrent replacements of vehicles', () => {
   it('store the vehicles of one request only, in a group and for a driver', async () => {
     const ids = await Promise.all(Array.from({ length: 6 }, vehicle));
     const groupPath = `/api/vehicle-groups/${await group()}`;
-    const person = (await createDriver(world.deps, caller, { name: 'Wanted' })).id;
+    const person = (await createDriver(harness.deps, caller, { name: 'Wanted' })).id;
     await Promise.all(ids.map((id) => owner.put(groupPath, { vehicles: [id] })));
     await Promise.all(ids.map((id) => owner.put(`/api/drivers/${person}`, { vehicle_ids: [id] })));
     expect((await owner.get(groupPath)).data['vehicles']).toHaveLength(1);

@@ -3,20 +3,20 @@ import { findDevice, request } from '@fleet/bus';
 import { claimDevice, deregisterGateway, heartbeatGateway, releaseDevice } from '@fleet/storage';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { waitFor } from '../../../../../libs/service-kit/src/testing/server-process.ts';
-import { type ApiResponse, type Client, type Data, PlatformWorld } from '../../testing/platform-world.ts';
+import { type ApiResponse, type Client, type Data, PlatformHarness } from '../../testing/platform-harness.ts';
 import { visibleVehicle } from './visibility.ts';
 
 jest.setTimeout(60_000);
 
-let world: PlatformWorld;
+let harness: PlatformHarness;
 let owner: Client;
 let numbers = 0;
 
 beforeAll(async () => {
-  world = await PlatformWorld.open();
-  owner = world.as(world.ours.owner);
+  harness = await PlatformHarness.open();
+  owner = harness.as(harness.ours.owner);
 });
-afterAll(() => world?.close());
+afterAll(() => harness?.close());
 
 /** Returns a terminal number that no other test has, even in a shared Redis. */
 const newImei = (): string => `0${randomInt(10 ** 10, 10 ** 11 - 1)}`;
@@ -67,8 +67,8 @@ describe('vehicles', () => {
       created_at: expect.any(String),
       updated_at: expect.any(String),
       version: 1,
-      account_id: world.ours.accountId,
-      owner_user_id: world.ours.owner.id,
+      account_id: harness.ours.accountId,
+      owner_user_id: harness.ours.owner.id,
       vehicle_no: 'KA01AB1234',
       vin: 'WDB9634031L738234',
       driver_id: null,
@@ -135,10 +135,10 @@ describe('vehicles', () => {
     await create({ vehicle_no: 'ONCE 1', imei });
     const number = await owner.post('/api/vehicles', { vehicle_no: 'once1' });
     expect([number.status, faultOf(number).details]).toEqual([409, [{ path: '/vehicle_no', message: 'is taken' }]]);
-    const stranger = world.as(world.theirs.owner);
+    const stranger = harness.as(harness.theirs.owner);
     const same = await stranger.post('/api/vehicles', { vehicle_no: 'ONCE1', imei: imei.padStart(20, '0') });
     expect([same.status, faultOf(same).code]).toEqual([409, 'duplicate']);
-    expect(JSON.stringify(same.body)).not.toContain(String(world.ours.accountId) + ':');
+    expect(JSON.stringify(same.body)).not.toContain(String(harness.ours.accountId) + ':');
     expect((await stranger.post('/api/vehicles', { vehicle_no: 'ONCE1' })).status).toBe(201);
     const other = await create({});
     const moved = await owner.put(`/api/vehicles/${other.id}`, { imei });
@@ -147,11 +147,11 @@ describe('vehicles', () => {
 
   it('makes the terminal known, and returns its number as it was written', async () => {
     const imei = newImei();
-    const find = () => request(world.bus, findDevice, { imei: imei.slice(1) }, { timeoutMs: 3_000 });
+    const find = () => request(harness.bus, findDevice, { imei: imei.slice(1) }, { timeoutMs: 3_000 });
     expect(await find()).toEqual({ known: false, accountId: null, cameraUtcOffset: '+08:00' });
     const vehicle = await create({ imei, camera_utc_offset: '+05:30' });
     expect(vehicle['imei']).toBe(imei);
-    expect(await find()).toEqual({ known: true, accountId: world.ours.accountId, cameraUtcOffset: '+05:30' });
+    expect(await find()).toEqual({ known: true, accountId: harness.ours.accountId, cameraUtcOffset: '+05:30' });
     expect((await owner.put(`/api/vehicles/${vehicle.id}`, { imei: null })).data['imei']).toBeNull();
     expect(await find()).toMatchObject({ known: false });
   });
@@ -193,7 +193,7 @@ describe('vehicles', () => {
       x: 1,
     });
     expect(response.body).toMatchObject({ meta: { ignored_fields: ['/owner_user_id', '/state', '/x'] } });
-    expect(response.data['owner_user_id']).toBe(world.ours.owner.id);
+    expect(response.data['owner_user_id']).toBe(harness.ours.owner.id);
   });
 
   it('accepts only drivers and groups of the account', async () => {
@@ -201,7 +201,7 @@ describe('vehicles', () => {
     const group = (await owner.post('/api/vehicle-groups', { name: 'G' })).data.id;
     const vehicle = await create({ driver_id: driver, group_ids: [group, group] });
     expect(vehicle).toMatchObject({ driver_id: driver, group_ids: [group] });
-    const stranger = world.as(world.theirs.owner);
+    const stranger = harness.as(harness.theirs.owner);
     for (const link of [{ driver_id: driver }, { group_ids: [group] }]) {
       const response = await stranger.post('/api/vehicles', { vehicle_no: newNo(), ...link });
       expect([response.status, faultOf(response).code]).toEqual([404, 'not_found']);
@@ -209,7 +209,7 @@ describe('vehicles', () => {
   });
 
   it('lists vehicles in pages, sorted, and finds them by number, name and terminal', async () => {
-    const client = world.as((await world.tenant('Lists')).owner);
+    const client = harness.as((await harness.tenant('Lists')).owner);
     const imei = newImei();
     const a = await create({ vehicle_no: 'LA 100', name: 'Zebra', imei }, client);
     const b = await create({ vehicle_no: 'LB 200', name: 'ape (x)' }, client);
@@ -231,12 +231,12 @@ describe('vehicles', () => {
 
   it('hides vehicles from other accounts', async () => {
     const { id } = await create();
-    const stranger = world.as(world.theirs.owner);
+    const stranger = harness.as(harness.theirs.owner);
     const path = `/api/vehicles/${id}`;
     for (const response of [
       await stranger.get(path),
       await stranger.put(path, { name: 'X' }),
-      await stranger.put(`${path}/owner`, { owner_user_id: world.theirs.owner.id }),
+      await stranger.put(`${path}/owner`, { owner_user_id: harness.theirs.owner.id }),
       await stranger.delete(path),
     ])
       expect([response.status, faultOf(response).code]).toEqual([404, 'vehicle_not_found']);
@@ -248,17 +248,17 @@ describe('vehicles', () => {
     const { id } = await create();
     const hidden = await create();
     const path = `/api/vehicles/${id}/owner`;
-    const user = await world.user('driver');
-    const manager = world.as(await world.user('manager'));
+    const user = await harness.user('driver');
+    const manager = harness.as(await harness.user('manager'));
     expect((await manager.put(path, { owner_user_id: user.id })).status).toBe(403);
-    const foreign = await owner.put(path, { owner_user_id: world.theirs.owner.id });
+    const foreign = await owner.put(path, { owner_user_id: harness.theirs.owner.id });
     expect([foreign.status, faultOf(foreign).code]).toEqual([404, 'user_not_found']);
     expect((await owner.put(path, {})).status).toBe(400);
     expect((await owner.put(path, { owner_user_id: user.id }, { 'if-match': '"9"' })).status).toBe(412);
-    const admin = world.as(await world.user('admin'));
+    const admin = harness.as(await harness.user('admin'));
     expect((await admin.put(path, { owner_user_id: user.id })).data['owner_user_id']).toBe(user.id);
 
-    const driver = world.as(user);
+    const driver = harness.as(user);
     expect((await driver.get('/api/vehicles')).items).toMatchObject([{ id, permissions: ['view', 'notifications'] }]);
     expect((await driver.get(`/api/vehicles/${hidden.id}`)).status).toBe(404);
     expect((await driver.put(`/api/vehicles/${id}`, { name: 'X' })).status).toBe(403);
@@ -266,10 +266,10 @@ describe('vehicles', () => {
 
   it('lets a viewer read a vehicle, with video if that is allowed, and a manager change it', async () => {
     const { id } = await create();
-    const viewer = world.as(await world.user('viewer'));
+    const viewer = harness.as(await harness.user('viewer'));
     const seen = await viewer.get(`/api/vehicles/${id}`);
     expect(seen.data['permissions']).toEqual(['view', 'notifications']);
-    const watching = world.as(await world.user('viewer', world.ours, { canViewVideo: true }));
+    const watching = harness.as(await harness.user('viewer', harness.ours, { canViewVideo: true }));
     expect((await watching.get(`/api/vehicles/${id}`)).data['permissions']).toContain('live_video');
     for (const response of [
       await viewer.post('/api/vehicles', { vehicle_no: newNo() }),
@@ -277,17 +277,17 @@ describe('vehicles', () => {
       await viewer.delete(`/api/vehicles/${id}`),
     ])
       expect([response.status, faultOf(response).code]).toEqual([403, 'permission_denied']);
-    const manager = world.as(await world.user('manager'));
+    const manager = harness.as(await harness.user('manager'));
     expect((await manager.put(`/api/vehicles/${id}`, { name: 'M' })).status).toBe(200);
   });
 
   it("returns a shared vehicle without the account's own data, and rejects changes by the other user", async () => {
     const driver = (await owner.post('/api/drivers', { name: 'Private' })).data.id;
     const { id } = await create({ driver_id: driver, attributes: { secret: 1 } });
-    const guest = world.theirs.owner;
+    const guest = harness.theirs.owner;
     const shared = await owner.post('/api/vehicle/share-vehicles', { secondaryUser: guest.id, vehicles: [id] });
     expect(shared.status).toBe(200);
-    const client = world.as(guest);
+    const client = harness.as(guest);
     const seen = await client.get(`/api/vehicles/${id}`);
     expect(seen.data).toMatchObject({
       access: 'shared',
@@ -302,7 +302,7 @@ describe('vehicles', () => {
     expect([change.status, faultOf(change).code]).toEqual([403, 'permission_denied']);
     expect((await client.delete(`/api/vehicles/${id}`)).status).toBe(403);
     const caller = { ...guest, userId: guest.id, canViewVideo: true };
-    await expect(visibleVehicle(world.deps, caller, id, 'live_video')).rejects.toMatchObject({
+    await expect(visibleVehicle(harness.deps, caller, id, 'live_video')).rejects.toMatchObject({
       code: 'permission_denied',
     });
     await owner.delete(`/api/vehicles/${id}`);
@@ -314,7 +314,7 @@ describe('vehicles', () => {
     const imei = newImei();
     const podId = `pod-${imei}`;
     const key = imei.slice(1);
-    const { redis } = world.deps;
+    const { redis } = harness.deps;
     const session = {
       sessionId: `session-${imei}`,
       podId,
@@ -328,7 +328,7 @@ describe('vehicles', () => {
     await heartbeatGateway(redis, podId);
     await claimDevice(redis, key, session);
     const fenced: string[] = [];
-    const received = world.bus.nc.subscribe(`gateway.${podId}.fence`, {
+    const received = harness.bus.nc.subscribe(`gateway.${podId}.fence`, {
       callback: (_error, message) => fenced.push(message.string()),
     });
     try {
@@ -370,7 +370,7 @@ describe('subscription of a vehicle', () => {
     const [one, other, unpaid] = [await paidVehicle(), await paidVehicle(), (await create()).id];
     const paid = { plan: 'basic', status: 'active', expires_at: expect.stringMatching(/Z$/) };
     expect((await owner.get(`/api/vehicles/${one}`)).data).toMatchObject({ subscription: paid });
-    const reads = jest.spyOn(world.records, 'collection');
+    const reads = jest.spyOn(harness.records, 'collection');
     const { items } = await owner.get('/api/vehicles?limit=200');
     const subscriptionReads = reads.mock.calls.filter(([name]) => name === 'subscriptions');
     reads.mockRestore();
@@ -378,15 +378,15 @@ describe('subscription of a vehicle', () => {
     expect([response.get(one), response.get(other), response.get(unpaid)]).toEqual([paid, paid, null]);
     expect(subscriptionReads).toHaveLength(1);
     const ended = { $set: { expiresAt: new Date(Date.now() - 86_400_000) } };
-    const stored = world.records.collection('subscriptions');
+    const stored = harness.records.collection('subscriptions');
     await stored.updateOne({ vehicleId: one }, ended);
     expect((await owner.get(`/api/vehicles/${one}`)).data).toMatchObject({ subscription: { status: 'past_due' } });
   });
 
   it('is not visible to users of a share', async () => {
     const id = await paidVehicle();
-    await owner.post('/api/vehicle/share-vehicles', { secondaryUser: world.theirs.owner.id, vehicles: [id] });
-    const theirs = world.as(world.theirs.owner);
+    await owner.post('/api/vehicle/share-vehicles', { secondaryUser: harness.theirs.owner.id, vehicles: [id] });
+    const theirs = harness.as(harness.theirs.owner);
     expect((await theirs.get(`/api/vehicles/${id}`)).data).toMatchObject({ access: 'shared', subscription: null });
     const listed = (await theirs.get('/api/vehicles?limit=200')).items.find((vehicle) => vehicle.id === id);
     expect(listed).toMatchObject({ subscription: null });

@@ -4,14 +4,14 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@je
 import { ServerProcess } from '../../../../../libs/service-kit/src/testing/server-process.ts';
 import { MessageRefusedError } from '../../providers/message-sender.ts';
 import { standInForDispatcher } from '../../testing/dispatcher-stub.ts';
-import { type Client, PlatformWorld, type TestUser } from '../../testing/platform-world.ts';
+import { type Client, PlatformHarness, type TestUser } from '../../testing/platform-harness.ts';
 import { notificationsIn } from '../notifications/store.ts';
 import { notifyOwner } from './notices.ts';
 import { webhookRecordsOf } from './store.ts';
 
 jest.setTimeout(60_000);
 let redis: ServerProcess;
-let world: PlatformWorld;
+let harness: PlatformHarness;
 let user: TestUser;
 let client: Client;
 let webhookId: number;
@@ -20,32 +20,32 @@ const served: { stop(): Promise<void> }[] = [];
 beforeAll(async () => {
   // Each harness starts webhook ids again, so limits are counted in a separate Redis.
   redis = await (await ServerProcess.redis()).start();
-  world = await PlatformWorld.open({
+  harness = await PlatformHarness.open({
     REDIS_URL: `redis://127.0.0.1:${redis.port}`,
     RATE_LIMIT_WEBHOOK_TEST_PER_MINUTE: '3',
   });
 });
 afterAll(async () => {
-  await world.close();
+  await harness.close();
   await redis.remove();
 });
 beforeEach(async () => {
   await Promise.all(served.splice(0).map((each) => each.stop()));
-  user = await world.user('manager');
-  client = world.as(user);
+  user = await harness.user('manager');
+  client = harness.as(user);
   webhookId = (await client.post('/api/user-webhooks', { url: 'https://9.9.9.9/hook?key=1' })).data.id;
   at = `/api/user-webhooks/${webhookId}`;
 });
 
 function dispatcher(responses: Parameters<typeof standInForDispatcher>[1] = {}) {
-  const stub = standInForDispatcher(world.bus, responses);
+  const stub = standInForDispatcher(harness.bus, responses);
   served.push(stub);
   return stub;
 }
 
 let notificationId = 0;
 const add = (more: object = {}, atMs?: number): Promise<string> =>
-  webhookRecordsOf(world.deps).add(
+  webhookRecordsOf(harness.deps).add(
     {
       webhookId,
       accountId: user.accountId,
@@ -73,7 +73,7 @@ const attempt: AttemptRecord = {
 };
 
 async function attempted(id: string, status: 'succeeded' | 'failed', more: Partial<AttemptRecord> = {}): Promise<void> {
-  const records = webhookRecordsOf(world.deps);
+  const records = webhookRecordsOf(harness.deps);
   const claimed = await records.find(id);
   if (claimed === null) throw new Error('not there');
   const request = { headers: [{ name: 'X-Webhook-Secret', value: '****cret' }], body: '{"date":1}' };
@@ -172,7 +172,7 @@ describe('deliveries', () => {
   it('are canceled with their webhook while they are pending', async () => {
     const [waiting, done] = [await add(), await add()];
     await attempted(done, 'succeeded');
-    const records = webhookRecordsOf(world.deps);
+    const records = webhookRecordsOf(harness.deps);
     await records.schedule({ _id: waiting, webhookId, dueAtMs: Date.now() + 1_000_000 });
     await client.delete(at);
     expect(await records.find(waiting)).toMatchObject({ status: 'canceled', nextAttemptAtMs: null });
@@ -222,8 +222,8 @@ describe('deliveries', () => {
   it('are visible only to the owner of the webhook', async () => {
     const id = await add();
     dispatcher();
-    for (const other of [world.ours.owner, world.theirs.owner]) {
-      const by = world.as(other);
+    for (const other of [harness.ours.owner, harness.theirs.owner]) {
+      const by = harness.as(other);
       for (const path of ['/deliveries', `/deliveries/${id}`, '/stats'])
         expect([path, (await by.get(at + path)).status]).toEqual([path, 404]);
       for (const [path, body] of [
@@ -270,8 +270,8 @@ describe('owner of a failing webhook', () => {
       ...notice,
     };
     for (let i = 0; i < 2; i += 1)
-      expect(await request(world.bus, notifyWebhookOwner, published, { timeoutMs: 10_000 })).toEqual({ told: true });
-    const found = await notificationsIn(world.records).all(user, { vehicleId: vehicle.data.id });
+      expect(await request(harness.bus, notifyWebhookOwner, published, { timeoutMs: 10_000 })).toEqual({ told: true });
+    const found = await notificationsIn(harness.records).all(user, { vehicleId: vehicle.data.id });
     expect(found).toMatchObject([{ type: 'webhook_disabled', timestamp: notice.atMs, vehicleId: vehicle.data.id }]);
     expect(JSON.parse(found[0]?.attributes ?? '')).toMatchObject({
       webhook_id: webhookId,
@@ -280,7 +280,7 @@ describe('owner of a failing webhook', () => {
       reason: 'failing',
       failing_since: new Date(notice.failingSinceMs).toISOString(),
     });
-    const mails = world.sent.filter(({ to }) => to === user.email);
+    const mails = harness.sent.filter(({ to }) => to === user.email);
     expect(mails.at(-1)).toMatchObject({ kind: 'mail', subject: 'A webhook is failing' });
     expect(mails.at(-1)?.text).toContain('90 %');
     // The part of the URL after the host may contain a secret.
@@ -289,16 +289,16 @@ describe('owner of a failing webhook', () => {
 
   it('is not notified again if the address was refused, but retried if the mail provider is unavailable', async () => {
     const published = { webhookId, percent: 50 as const, reason: 'failing' as const, vehicleId: 999_999, ...notice };
-    const by = (error: Error) => ({ ...world.deps, messages: { send: () => Promise.reject(error) } });
+    const by = (error: Error) => ({ ...harness.deps, messages: { send: () => Promise.reject(error) } });
     await expect(notifyOwner(by(new MessageRefusedError('no address')), published)).resolves.toBe(false);
     await expect(notifyOwner(by(new Error('away')), published)).rejects.toThrow('away');
   });
 
   it('is notified by mail only if the vehicle was deleted, and not at all if the webhook was', async () => {
     const published = { webhookId, percent: 100 as const, reason: 'gone' as const, vehicleId: 999_999, ...notice };
-    expect(await request(world.bus, notifyWebhookOwner, published, { timeoutMs: 10_000 })).toEqual({ told: true });
-    expect(world.sent.at(-1)).toMatchObject({ to: user.email, subject: 'A webhook was disabled' });
+    expect(await request(harness.bus, notifyWebhookOwner, published, { timeoutMs: 10_000 })).toEqual({ told: true });
+    expect(harness.sent.at(-1)).toMatchObject({ to: user.email, subject: 'A webhook was disabled' });
     const missing = { ...published, webhookId: 999_999 };
-    expect(await request(world.bus, notifyWebhookOwner, missing, { timeoutMs: 10_000 })).toEqual({ told: false });
+    expect(await request(harness.bus, notifyWebhookOwner, missing, { timeoutMs: 10_000 })).toEqual({ told: false });
   });
 });

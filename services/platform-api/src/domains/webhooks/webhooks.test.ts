@@ -1,21 +1,21 @@
 import { webhookSecretPurpose } from '@fleet/storage';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { type Client, PlatformWorld } from '../../testing/platform-world.ts';
+import { type Client, PlatformHarness } from '../../testing/platform-harness.ts';
 import { statusOf, storedHeaders } from './rules.ts';
 import { webhookRecordsOf, webhooksOf } from './store.ts';
 
 jest.setTimeout(60_000);
-let world: PlatformWorld;
+let harness: PlatformHarness;
 let client: Client;
 let userId: number;
 beforeAll(async () => {
-  world = await PlatformWorld.open();
+  harness = await PlatformHarness.open();
 });
-afterAll(() => world.close());
+afterAll(() => harness.close());
 beforeEach(async () => {
-  const user = await world.user('manager');
+  const user = await harness.user('manager');
   userId = user.id;
-  client = world.as(user);
+  client = harness.as(user);
 });
 
 const path = '/api/user-webhooks';
@@ -79,9 +79,9 @@ describe('POST /api/user-webhooks', () => {
 
   it('stores the secret sealed', async () => {
     const made = await make({ secret: 'not-in-clear' });
-    const stored = await webhooksOf(world.records).find(world.ours, made.data.id);
+    const stored = await webhooksOf(harness.records).find(harness.ours, made.data.id);
     expect(JSON.stringify(stored)).not.toContain('not-in-clear');
-    expect(world.deps.encryption.open(stored?.sealedSecret ?? '', webhookSecretPurpose(userId))).toBe('not-in-clear');
+    expect(harness.deps.encryption.open(stored?.sealedSecret ?? '', webhookSecretPurpose(userId))).toBe('not-in-clear');
   });
 
   it('generates a secret by default, and omits it when the request is repeated', async () => {
@@ -155,14 +155,14 @@ describe('POST /api/user-webhooks', () => {
   });
 
   it('rejects a vehicle of another account', async () => {
-    const theirs = await world.as(world.theirs.owner).post('/api/vehicles', { vehicle_no: `T${userId}` });
+    const theirs = await harness.as(harness.theirs.owner).post('/api/vehicles', { vehicle_no: `T${userId}` });
     const { body } = await make({ vehicle_ids: [theirs.data['id']] });
     expect(body).toMatchObject({ status: 404, code: 'vehicle_not_found' });
   });
 
   it('is limited to managers and above, keys with the scope webhook, and ten webhooks per user', async () => {
     for (const role of ['viewer', 'driver'] as const)
-      expect((await make({}, world.as(await world.user(role)))).body).toMatchObject({ code: 'permission_denied' });
+      expect((await make({}, harness.as(await harness.user(role)))).body).toMatchObject({ code: 'permission_denied' });
     for (let i = 0; i < 10; i += 1) expect((await make()).status).toBe(201);
     expect((await make()).body).toMatchObject({ status: 409, code: 'limit_reached' });
     expect((await client.get(path)).body).toMatchObject({ meta: { pagination: { total: 10 } } });
@@ -199,7 +199,7 @@ describe('GET, PUT and DELETE /api/user-webhooks/:id', () => {
   it('resets the health when it is enabled', async () => {
     const id = Number(one.split('/').at(-1));
     const lastFailureAt = new Date();
-    await webhookRecordsOf(world.deps).saveHealth({
+    await webhookRecordsOf(harness.deps).saveHealth({
       _id: id,
       epoch: 0,
       disabledReason: 'gone',
@@ -230,8 +230,8 @@ describe('GET, PUT and DELETE /api/user-webhooks/:id', () => {
   });
 
   it('is visible only to its owner, not to other users of the account or of other accounts', async () => {
-    for (const other of [world.ours.owner, world.theirs.owner]) {
-      const by = world.as(other);
+    for (const other of [harness.ours.owner, harness.theirs.owner]) {
+      const by = harness.as(other);
       expect((await by.get(one)).status).toBe(404);
       expect((await by.put(one, { name: 'mine' })).status).toBe(404);
       expect((await by.delete(one)).status).toBe(404);
@@ -242,7 +242,7 @@ describe('GET, PUT and DELETE /api/user-webhooks/:id', () => {
   });
 
   it('drops deleted vehicles except the last one, so that it never applies to all vehicles, even if all are deleted concurrently', async () => {
-    const owner = world.as(world.ours.owner);
+    const owner = harness.as(harness.ours.owner);
     const vehicle = async (vehicle_no: string) => (await owner.post('/api/vehicles', { vehicle_no })).data.id;
     const [a, b, c] = [await vehicle('Hook A'), await vehicle('Hook B'), await vehicle('Hook C')];
     const of = async (...vehicle_ids: number[]) => (await make({ vehicle_ids }, owner)).data.id;
@@ -258,17 +258,17 @@ describe('GET, PUT and DELETE /api/user-webhooks/:id', () => {
   it('gets another secret, and retains the old one for the grace period', async () => {
     const id = Number(one.split('/').at(-1));
     const open = (sealed: string | null | undefined) =>
-      world.deps.encryption.open(sealed ?? '', webhookSecretPurpose(userId));
-    const before = open((await webhooksOf(world.records).find(world.ours, id))?.sealedSecret);
+      harness.deps.encryption.open(sealed ?? '', webhookSecretPurpose(userId));
+    const before = open((await webhooksOf(harness.records).find(harness.ours, id))?.sealedSecret);
     const { status, data } = await client.post(`${one}/regenerate-secret`, { grace_hours: 2 });
     expect(status).toBe(200);
-    const stored = await webhooksOf(world.records).find(world.ours, id);
+    const stored = await webhooksOf(harness.records).find(harness.ours, id);
     expect(open(stored?.sealedSecret)).toBe(data['secret']);
     expect(open(stored?.sealedOldSecret)).toBe(before);
     expect(((stored?.graceUntil?.getTime() ?? 0) - Date.now()) / 3_600_000).toBeCloseTo(2, 1);
     const given = await client.post(`${one}/regenerate-secret`, { secret: 'chosen-by-hand' });
     expect(given.data).toMatchObject({ secret: 'chosen-by-hand', secret_hint: 'hand' });
-    const at = await webhooksOf(world.records).find(world.ours, id);
+    const at = await webhooksOf(harness.records).find(harness.ours, id);
     expect(at).toMatchObject({ sealedOldSecret: null, graceUntil: null });
     expect((await client.post(`${one}/regenerate-secret`)).data['secret']).not.toBe('chosen-by-hand');
     expect((await client.post(`${one}/regenerate-secret`, { grace_hours: 73 })).status).toBe(400);

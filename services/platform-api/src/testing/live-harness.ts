@@ -3,11 +3,11 @@ import { expect } from '@jest/globals';
 import type { ClientOptions } from 'ws';
 import { create, type PlatformApi } from '../assembly/service.ts';
 import { LiveClient } from './live-client.ts';
-import { type Client, PlatformWorld, type TestUser } from './platform-world.ts';
+import { type Client, PlatformHarness, type TestUser } from './platform-harness.ts';
 
 /** A platform-api with a second replica, and clients of their websockets. */
-export class LiveWorld {
-  readonly world: PlatformWorld;
+export class LiveHarness {
+  readonly harness: PlatformHarness;
   readonly replica: PlatformApi;
   /** The owner of the first tenant. */
   readonly owner: Client;
@@ -17,19 +17,19 @@ export class LiveWorld {
   #vehicles = 0;
   #notifications = 1_000_000;
 
-  private constructor(world: PlatformWorld, replica: PlatformApi) {
-    this.world = world;
+  private constructor(harness: PlatformHarness, replica: PlatformApi) {
+    this.harness = harness;
     this.replica = replica;
-    this.owner = world.as(world.ours.owner);
+    this.owner = harness.as(harness.ours.owner);
   }
 
-  static async open(): Promise<LiveWorld> {
-    const world = await PlatformWorld.open();
-    return new LiveWorld(world, await create(world.deps.config, { log: world.deps.log, runsJobs: false }));
+  static async open(): Promise<LiveHarness> {
+    const harness = await PlatformHarness.open();
+    return new LiveHarness(harness, await create(harness.deps.config, { log: harness.deps.log, runsJobs: false }));
   }
 
   get base(): string {
-    return this.world.base;
+    return this.harness.base;
   }
 
   get replicaBase(): string {
@@ -45,7 +45,7 @@ export class LiveWorld {
   }
 
   async tokenOf(user: TestUser): Promise<string> {
-    const { status, body } = await this.world.as(user).get('/api/user/generate-websocket-token');
+    const { status, body } = await this.harness.as(user).get('/api/user/generate-websocket-token');
     expect(status).toBe(200);
     return (body as { token: string }).token;
   }
@@ -72,9 +72,9 @@ export class LiveWorld {
   }
 
   /** Publishes events as the telemetry role does. */
-  publish(vehicleId: number, events: readonly TestEvent[], accountId = this.world.ours.accountId): void {
+  publish(vehicleId: number, events: readonly TestEvent[], accountId = this.harness.ours.accountId): void {
     const full = events.map((event) => ({ vehicleId, atMs: Date.now(), ...event }));
-    publish(this.world.bus, liveEvents, { accountId, events: full }, liveSubject(accountId));
+    publish(this.harness.bus, liveEvents, { accountId, events: full }, liveSubject(accountId));
   }
 
   location(of: { id: number; imei?: string }, more: object = {}): TestEvent {
@@ -86,7 +86,7 @@ export class LiveWorld {
   notification(vehicleId: number, type = 'sos'): TestEvent {
     this.#notifications += 1;
     const record = { id: this.#notifications, version: 1, notification_type: type, vehicle_id: vehicleId };
-    const more = { driver_id: 7, attributes: { driver_name: 'Ann', count: 1 }, user: this.world.ours.owner.id };
+    const more = { driver_id: 7, attributes: { driver_name: 'Ann', count: 1 }, user: this.harness.ours.owner.id };
     return { type: 'notification', vehicleId, data: { ...record, ...more } };
   }
 
@@ -98,7 +98,7 @@ export class LiveWorld {
   async close(): Promise<void> {
     this.hangUp();
     await this.replica.stop();
-    await this.world.close();
+    await this.harness.close();
   }
 }
 

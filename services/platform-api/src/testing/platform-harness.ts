@@ -87,7 +87,7 @@ export interface Tenant {
  * tenants, and users of any role. It runs no jobs: `await harness.as(await
  * harness.user('viewer')).get('/api/drivers')`.
  */
-export class PlatformWorld {
+export class PlatformHarness {
   readonly service: PlatformApi;
   readonly deps: Deps;
   readonly ours: Tenant;
@@ -117,10 +117,10 @@ export class PlatformWorld {
   static async open(
     env: Record<string, string> = {},
     { hasProviders = false }: { readonly hasProviders?: boolean } = {},
-  ): Promise<PlatformWorld> {
+  ): Promise<PlatformHarness> {
     const nats = await (await ServerProcess.nats()).start();
     const database = new URL(testEnv('MONGODB_URL'));
-    database.pathname = `/platform_world_${randomBytes(6).toString('hex')}`;
+    database.pathname = `/platform_harness_${randomBytes(6).toString('hex')}`;
     const limits = Object.fromEntries(limitNames.map((name) => [`RATE_LIMIT_${name}`, '1000000']));
     const urls = { NATS_URL: `nats://127.0.0.1:${nats.port}`, REDIS_URL: ownRedis() };
     // The role telemetry stores its offset in Redis, which the harnesses of a file share.
@@ -134,7 +134,7 @@ export class PlatformWorld {
     await waitFor(isReady);
     await waitFor(() => service.deps.redis.isReady);
     const [ours, theirs] = [await makeTenant(service.deps, 'Ours'), await makeTenant(service.deps, 'Theirs')];
-    return new PlatformWorld(service, nats, { ours, theirs }, sent);
+    return new PlatformHarness(service, nats, { ours, theirs }, sent);
   }
 
   get records(): RecordStore {
