@@ -28,7 +28,26 @@ function success(messageId: number, serial: number): { messageId: number; body: 
   return { messageId: 0x0001, body };
 }
 
+/** 0x1206 with a failure (JT/T 1078-2016 table 27) for the 0x9206 with this serial. */
+function uploadFailure(commandSerial: number): { messageId: number; body: Buffer } {
+  const body = Buffer.alloc(3);
+  body.writeUInt16BE(commandSerial, 0);
+  body.writeUInt8(1, 2);
+  return { messageId: 0x1206, body };
+}
+
 describe('0x1206', () => {
+  it('failure directly after the response to 0x9206 ends the upload, so that the next clip can be requested', async () => {
+    const camera = await UploadCamera.start(harness, {
+      respond: ({ messageId, serial }) =>
+        messageId === 0x9206 ? [success(messageId, serial), uploadFailure(serial)] : undefined,
+    });
+    for (let index = 0; index < 12; index += 1) {
+      const videoId = await camera.upload(camera.getClip(index));
+      expect(await camera.waitForStatus(videoId, 'failed')).toMatchObject({ status: 'failed', filesize: 0 });
+    }
+  });
+
   it('failure marks an upload as failed, even if its file is complete; the upload can be deleted', async () => {
     const camera = await UploadCamera.start(harness, { uploadNotice: 'failure' });
     const videoId = await camera.upload(camera.getClip(0));

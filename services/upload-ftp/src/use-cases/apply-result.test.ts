@@ -51,11 +51,12 @@ afterAll(async () => {
   await database.close();
 });
 
-async function reserved(): Promise<UploadRecord> {
-  const imei = String(1 + Math.trunc(Math.random() * 1e11));
+const randomImei = (): string => String(1 + Math.trunc(Math.random() * 1e11));
+
+async function reserved(imei = randomImei(), startMs = 0): Promise<UploadRecord> {
   const kind = { mediaType: 3, streamType: 0, storageType: 0, alarmFlags: '0' };
   const record = createReservation(
-    { imei, channel: 1, startMs: 0, endMs: 60_000, ...kind },
+    { imei, channel: 1, startMs, endMs: startMs + 60_000, ...kind },
     {
       shownImei: imei,
       askedImei: imei,
@@ -108,4 +109,19 @@ describe('applyResult for a 0x1206 directly after the reply to its 0x9206', () =
       expect((await records.find(reservation._id))?.status).toBe('failed');
     },
   );
+
+  it('waits for a reservation although a paused upload of an earlier session has the same serial', async () => {
+    const records = new UploadRepository(database);
+    const paused = await reserved();
+    const { imei } = paused.clip;
+    await records.transition(paused._id, ['reserved'], 'paused', { commandSerialNo });
+    const reservation = await reserved(imei, 120_000);
+    const deps = { records, finalizer: createFinalizer(records) };
+    const result = { imei, commandSerialNo, code: 1, receivedAtMs: Date.now() };
+    await expect(applyResult(deps, result)).rejects.toBeInstanceOf(RetryLater);
+    await records.transition(reservation._id, ['reserved'], 'uploading', { commandSerialNo });
+    expect(await applyResult(deps, result)).toBe('applied');
+    expect((await records.find(reservation._id))?.status).toBe('failed');
+    expect((await records.find(paused._id))?.status).toBe('paused');
+  });
 });

@@ -71,6 +71,9 @@ async function findUpload(records: UploadRepository, result: UploadResult): Prom
   );
   const isActive = ({ status }: UploadRecord): boolean => status === 'uploading' || status === 'paused';
   const exactMatch = uploads.find((record) => isActive(record) && record.commandSerialNo === commandSerialNo);
+  const isReserved = reservation !== null && reservation.createdAtMs <= receivedAtMs + clockSkewMs;
+  // A new session repeats serials: the result may belong to the reservation instead of a paused upload.
+  if (exactMatch?.status === 'paused' && isReserved) throw new RetryLater(retryMs);
   if (exactMatch !== undefined) return exactMatch;
   const withoutSerial = uploads.filter((record) => record.status === 'uploading' && record.commandSerialNo === null);
   const [only] = withoutSerial;
@@ -78,6 +81,6 @@ async function findUpload(records: UploadRepository, result: UploadResult): Prom
     if (only.reservedUntilMs > Date.now() && ageMs < serialDelayMs) throw new RetryLater(retryMs);
     return only;
   }
-  if (reservation !== null && reservation.createdAtMs <= receivedAtMs + clockSkewMs) throw new RetryLater(retryMs);
+  if (isReserved) throw new RetryLater(retryMs);
   return uploads.find((record) => record.commandSerialNo === commandSerialNo) ?? null;
 }
