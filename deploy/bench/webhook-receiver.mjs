@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { selfSigned } from '../../libs/service-kit/dist/testing/certificate.js';
+import { selfSigned } from '../../libs/testing/dist/certificate.js';
 
 /**
  * Starts a receiver. Calls `onNotification` with each notification after the response was sent. `env` lets a product

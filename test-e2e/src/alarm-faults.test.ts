@@ -1,9 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { LoadFleet } from '@fleet/terminal-simulator';
+import { campaignSize, campaignTimeoutMs, selfSigned } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { campaignSize, campaignTimeoutMs } from '../../libs/service-kit/src/testing/campaign-size.ts';
-import { selfSigned } from '../../libs/service-kit/src/testing/certificate.ts';
 import { AlarmReceiver } from './testing/alarm-receiver.ts';
 import {
   AlarmedVehicle,

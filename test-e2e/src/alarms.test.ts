@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import type { SimulatedTerminal } from '@fleet/terminal-simulator';
+import { selfSigned } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { WebSocket } from 'ws';
-import { selfSigned } from '../../libs/service-kit/src/testing/certificate.ts';
 import { AlarmReceiver, type Delivered } from './testing/alarm-receiver.ts';
 import { type ProductHarness, startHarness, type TerminalSetup, uniquePhone } from './testing/harness.ts';
 import { PlatformClient, type PlatformRecord } from './testing/platform-client.ts';

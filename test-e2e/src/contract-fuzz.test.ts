@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createRecordings, type PlatformMessage, type SimulatedTerminal } from '@fleet/terminal-simulator';
+import { campaignSize, campaignTimeoutMs } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { campaignSize, campaignTimeoutMs } from '../../libs/service-kit/src/testing/campaign-size.ts';
 import { startConnectionDropper } from './testing/connection-dropper.ts';
 import { type FuzzOptions, formatCounts, fuzz } from './testing/fuzzer.ts';
 import {

@@ -1,5 +1,5 @@
+import { campaignSize, campaignTimeoutMs } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { campaignSize, campaignTimeoutMs } from '../../libs/service-kit/src/testing/campaign-size.ts';
 import { formatCounts, fuzz, type KnownValues } from './testing/fuzzer.ts';
 import { getJson, type ProductHarness, startHarness } from './testing/harness.ts';
 

@@ -1,8 +1,8 @@
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
+import { freePort } from '@fleet/testing';
 import { describe, expect, it } from '@jest/globals';
-import { freePort } from '../../../libs/service-kit/src/testing/server-process.ts';
 import {
   blockedHttpPort,
   claimFreeOffset,

@@ -1,6 +1,6 @@
 import { createLogger } from '@fleet/service-kit';
+import { ServerProcess, waitFor } from '@fleet/testing';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { ServerProcess, waitFor } from '../../service-kit/src/testing/server-process.ts';
 import { type Bus, openBus } from './connection.ts';
 import type { Outcome } from './device-command.ts';
 import { DeviceCommandClient } from './device-command-client.ts';

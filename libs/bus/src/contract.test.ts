@@ -1,8 +1,8 @@
 import { createLogger } from '@fleet/service-kit';
+import { ServerProcess, testEnv, waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { createInbox } from 'nats';
 import { Type } from 'typebox';
-import { ServerProcess, testEnv, waitFor } from '../../service-kit/src/testing/server-process.ts';
 import { type Bus, openBus } from './connection.ts';
 import { defineEvent, defineRequest, encodeJson, publish, request, serve, subscribe } from './contract.ts';
 import { pingService, servePing } from './ping.ts';

@@ -1,7 +1,7 @@
 import { createLogger } from '@fleet/service-kit';
+import { testEnv, waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { Msg } from 'nats';
-import { testEnv, waitFor } from '../../service-kit/src/testing/server-process.ts';
 import { type Bus, openBus } from './connection.ts';
 import { encodeJson, headerNames } from './contract.ts';
 import { type DeviceCommand, deviceCommandSubject, type Outcome } from './device-command.ts';

@@ -1,7 +1,6 @@
 import { createLogger } from '@fleet/service-kit';
+import { maxLagWithin, ServerProcess, waitFor } from '@fleet/testing';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { maxLagWithin } from '../../service-kit/src/testing/event-loop-lag.ts';
-import { ServerProcess, waitFor } from '../../service-kit/src/testing/server-process.ts';
 import { type Bus, openBus } from './connection.ts';
 import { DurableConsumer, type DurableConsumerOptions, type JetStreamMessage, RetryLater } from './durable-consumer.ts';
 import { ensureStreams } from './streams.ts';

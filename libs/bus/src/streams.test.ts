@@ -1,6 +1,6 @@
 import { createLogger } from '@fleet/service-kit';
+import { ServerProcess } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { ServerProcess } from '../../service-kit/src/testing/server-process.ts';
 import { type Bus, openBus } from './connection.ts';
 import { ensureStreams } from './streams.ts';
 import { eventSubject, telemetrySubject } from './telemetry.ts';

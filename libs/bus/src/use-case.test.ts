@@ -1,7 +1,7 @@
 import { AppError, createLogger } from '@fleet/service-kit';
+import { ServerProcess } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { Type } from 'typebox';
-import { ServerProcess } from '../../service-kit/src/testing/server-process.ts';
 import { type Bus, openBus } from './connection.ts';
 import { pingService, servePing } from './ping.ts';
 import { callUseCase, defineUseCase, serveUseCase } from './use-case.ts';

@@ -1,6 +1,6 @@
+import { propertySettings } from '@fleet/testing';
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { propertySettings } from '../../service-kit/src/testing/property-settings.ts';
 import { encodeAudio, ffmpeg } from '../testing/ffmpeg.ts';
 import {
   AdtsSplitter,

@@ -1,6 +1,6 @@
+import { propertyRuns, propertySettings } from '@fleet/testing';
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { propertyRuns, propertySettings } from '../../service-kit/src/testing/property-settings.ts';
 import { runTcp, seededRandom } from '../testing/pipeline.ts';
 import { hasShared, readVectors } from '../testing/shared.ts';
 import { encodePacket, type PacketFields } from './packet.ts';

@@ -1,6 +1,6 @@
+import { propertySettings } from '@fleet/testing';
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { propertySettings } from '../../service-kit/src/testing/property-settings.ts';
 import { removeSpaces } from '../testing/pipeline.ts';
 import { hasShared, readVectors, sha256 } from '../testing/shared.ts';
 import { encodePacket, getPacketTimestamp, packetizeFrame, parsePacket } from './packet.ts';

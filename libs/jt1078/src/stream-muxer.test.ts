@@ -1,6 +1,6 @@
+import { propertySettings } from '@fleet/testing';
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { propertySettings } from '../../service-kit/src/testing/property-settings.ts';
 import { createPipeline, type PipelineOutput, removeSpaces, type SyntheticFrame } from '../testing/pipeline.ts';
 import { encodeAdtsHeader } from './aac.ts';
 import { readVideoTag } from './flv-demuxer.ts';

@@ -1,6 +1,6 @@
+import { propertySettings } from '@fleet/testing';
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { propertySettings } from '../../service-kit/src/testing/property-settings.ts';
 import { DtsEstimator } from './dts-estimator.ts';
 import { StreamTimeline } from './stream-timeline.ts';
 import { TranscodeClock } from './transcode-clock.ts';

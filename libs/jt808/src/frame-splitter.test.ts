@@ -1,6 +1,6 @@
+import { propertyRuns, propertySettings } from '@fleet/testing';
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { propertyRuns, propertySettings } from '../../service-kit/src/testing/property-settings.ts';
 import { encodeFrame, type Frame } from './frame.ts';
 import { type DropReason, FrameSplitter, splitDatagram } from './frame-splitter.ts';
 import { tryDecodeBody } from './message.ts';

@@ -1,9 +1,8 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
+import { campaignSize, campaignTimeoutMs, propertySeed } from '@fleet/testing';
 import { expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { campaignSize, campaignTimeoutMs } from '../../service-kit/src/testing/campaign-size.ts';
-import { propertySeed } from '../../service-kit/src/testing/property-settings.ts';
 import { type Edition, editions } from './edition.ts';
 import { encodeRawMessage } from './encode-message.ts';
 import { formatMessageBody } from './format.ts';

@@ -1,6 +1,6 @@
+import { propertyRuns, propertySettings } from '@fleet/testing';
 import { expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { propertyRuns, propertySettings } from '../../service-kit/src/testing/property-settings.ts';
 import { encodeMessage } from './encode-message.ts';
 import { createTerminalAddress } from './frame.ts';
 import { generalReplyMaxBytes, writeGeneralReply } from './general-reply.ts';

@@ -25,13 +25,15 @@ function findPackages(parent: string): Package[] {
   return readdirSync(join(root, parent))
     .map((name) => `${parent}/${name}`)
     .filter((folder) => existsSync(join(root, folder, 'package.json')))
-    .map((folder) => {
-      const text = readFileSync(join(root, folder, 'package.json'), 'utf8');
-      const manifest = JSON.parse(text) as Record<string, unknown> & { name: string };
-      const names = (key: string) => Object.keys(manifest[key] ?? {});
-      const dependencies = [...names('dependencies'), ...names('peerDependencies'), ...names('optionalDependencies')];
-      return { folder, name: manifest.name, dependencies, devDependencies: names('devDependencies') };
-    });
+    .map(readPackage);
+}
+
+function readPackage(folder: string): Package {
+  const text = readFileSync(join(root, folder, 'package.json'), 'utf8');
+  const manifest = JSON.parse(text) as Record<string, unknown> & { name: string };
+  const names = (key: string) => Object.keys(manifest[key] ?? {});
+  const dependencies = [...names('dependencies'), ...names('peerDependencies'), ...names('optionalDependencies')];
+  return { folder, name: manifest.name, dependencies, devDependencies: names('devDependencies') };
 }
 
 const importShapes = [/\bfrom\s+'([^']+)'/g, /\bimport\s+'([^']+)'/g, /\bimport\(\s*'([^']+)'/g];
@@ -43,7 +45,7 @@ function findImports(each: Package): Import[] {
     const text = readFileSync(path, 'utf8');
     const file = relative(root, path).split(sep).join('/');
     // Tests read and run examples; users of the package do not need them.
-    const isTest = file.endsWith('.test.ts') || file.includes('/testing/') || file.includes('/examples/');
+    const isTest = file.endsWith('.test.ts') || /\/(testing|examples)\//.test(file);
     const found = importShapes.flatMap((shape) => [...text.matchAll(shape)].map((match) => match[1] ?? ''));
     return found.map((from) => ({ file, from, isTest, package: each }));
   });
@@ -58,6 +60,8 @@ const libs = findPackages('libs');
 const services = findPackages('services');
 const all = [...libs, ...services];
 const imports = all.flatMap(findImports);
+/** Packages outside the layers: the local launcher and the end-to-end tests. */
+const outer = [...findPackages('deploy'), readPackage('test-e2e')].flatMap(findImports);
 const rootTestPackages = new Set(['@jest/globals', 'fast-check']);
 const isOurs = (name: string): boolean => name.startsWith('@fleet/');
 const isService = (name: string): boolean => services.some((service) => service.name === name);
@@ -136,16 +140,27 @@ describe('the layers of the packages (docs/architecture.md)', () => {
     expect(formatImport(undeclared)).toEqual([]);
   });
 
-  it('relative imports stay inside their package, except for the backends that tests start', () => {
-    const shared = 'libs/service-kit/src/testing/';
-    const leaving = imports.filter((one) => {
+  it('relative imports stay inside their package, in tests too', () => {
+    const leaving = [...imports, ...outer].filter((one) => {
       if (!one.from.startsWith('.')) return false;
       const target = relative(root, resolve(root, dirname(one.file), one.from))
         .split(sep)
         .join('/');
-      return !target.startsWith(`${one.package.folder}/`) && !(one.isTest && target.startsWith(shared));
+      return !target.startsWith(`${one.package.folder}/`);
     });
     expect(formatImport(leaving)).toEqual([]);
+  });
+
+  it('the test helpers of all packages depend on none of them', () => {
+    const { dependencies, devDependencies } = readPackage('libs/testing');
+    expect([...dependencies, ...devDependencies].filter(isOurs)).toEqual([]);
+  });
+
+  it('only tests and test helpers import test helpers', () => {
+    const isHelper = (from: string): boolean => from === '@fleet/testing' || /\/testing(\/|$)/.test(from);
+    const importing = [...imports, ...outer].filter(({ from, isTest }) => isHelper(from) && !isTest);
+    expect(formatImport(importing)).toEqual([]);
+    expect(all.filter(({ dependencies }) => dependencies.includes('@fleet/testing'))).toEqual([]);
   });
 
   it.each([

@@ -1,5 +1,5 @@
+import { waitFor } from '@fleet/testing';
 import { describe, expect, it } from '@jest/globals';
-import { waitFor } from '../../service-kit/src/testing/server-process.ts';
 import { Batcher } from './batcher.ts';
 
 /** Returns a batcher that doubles numbers, and the batches it received; a batch ends when `release` is called. */

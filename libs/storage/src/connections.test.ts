@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
+import { ServerProcess, testEnv, waitFor } from '@fleet/testing';
 import { describe, expect, it, jest } from '@jest/globals';
 import { MongoServerError } from 'mongodb';
-import { ServerProcess, testEnv, waitFor } from '../../service-kit/src/testing/server-process.ts';
 import { isDatabaseUnavailable, isDuplicateKey, openDatabase, writeInBulk } from './mongo.ts';
 import { connectRedis, pingRedis } from './redis.ts';
 

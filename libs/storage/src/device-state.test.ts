@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import { testEnv } from '@fleet/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { testEnv } from '../../service-kit/src/testing/server-process.ts';
 import {
   claimDevice,
   type DeviceState,

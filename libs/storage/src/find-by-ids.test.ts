@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
+import { testEnv } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { testEnv } from '../../service-kit/src/testing/server-process.ts';
 import { findByIds } from './find-by-ids.ts';
 import { type Database, openDatabase } from './mongo.ts';
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import { ServerProcess } from '@fleet/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { ServerProcess } from '../../service-kit/src/testing/server-process.ts';
 import { connectRedis, type Redis } from './redis.ts';
 import {
   acknowledgeStream,

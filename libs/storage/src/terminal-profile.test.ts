@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
+import { testEnv } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { testEnv } from '../../service-kit/src/testing/server-process.ts';
 import { connectRedis, type Redis } from './redis.ts';
 import { readTerminalProfile, saveTerminalAudio, saveTerminalModel } from './terminal-profile.ts';
 

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { compileBody, compileParameters, createApi, createLogger } from '@fleet/service-kit';
+import { compileSchemas } from '@fleet/service-kit/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { Type } from 'typebox';
-import { compileSchemas } from '../../../libs/service-kit/src/testing/compile-schemas.ts';
 import { createApiDocument, createPartnerDocument, createVideoDocument } from './api-document.ts';
 import { loadConfig } from './config.ts';
 import type { Deps } from './deps.ts';

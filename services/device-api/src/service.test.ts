@@ -1,7 +1,7 @@
 import { get, type IncomingMessage } from 'node:http';
 import type { Outcome } from '@fleet/bus';
+import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { waitFor } from '../../../libs/service-kit/src/testing/server-process.ts';
 import { respondWithStream, startFakeMediaPod } from './testing/fake-media-pod.ts';
 import { createOutcome, DeviceApiHarness, randomImei } from './testing/harness.ts';
 

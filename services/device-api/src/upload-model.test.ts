@@ -1,9 +1,7 @@
 import type { DeviceCommand, Outcome } from '@fleet/bus';
+import { campaignSize, propertySettings, waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import * as fc from 'fast-check';
-import { campaignSize } from '../../../libs/service-kit/src/testing/campaign-size.ts';
-import { propertySettings } from '../../../libs/service-kit/src/testing/property-settings.ts';
-import { waitFor } from '../../../libs/service-kit/src/testing/server-process.ts';
 import type { ApiClient, ApiResponse } from './testing/harness.ts';
 import {
   controlClip,

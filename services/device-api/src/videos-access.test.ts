@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { findDevice, serve, verifyKey } from '@fleet/bus';
+import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { waitFor } from '../../../libs/service-kit/src/testing/server-process.ts';
 import { openAbortingClient } from './testing/aborting-client.ts';
 import { anyAuditEvent, captureAuditEvents } from './testing/capture-audit-events.ts';
 import type { ApiClient } from './testing/harness.ts';

@@ -1,5 +1,5 @@
+import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { waitFor } from '../../../libs/service-kit/src/testing/server-process.ts';
 import { controlClip, deleteClip, requestClip, UploadHarness, uploadPath } from './testing/upload-harness.ts';
 
 // Real servers on a machine that may be busy.

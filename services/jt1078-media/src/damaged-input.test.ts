@@ -1,6 +1,6 @@
 import { type AccessUnit, PayloadType } from '@fleet/jt1078';
+import { campaignSize, campaignTimeoutMs } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { campaignSize, campaignTimeoutMs } from '../../../libs/service-kit/src/testing/campaign-size.ts';
 import { createTestCard, TcpCamera, TestCamera, UdpCamera } from './testing/camera.ts';
 import { type MediaHarness, startHarness, waitFor } from './testing/harness.ts';
 import { fetchStatus, Player, probeStreams } from './testing/player.ts';

@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import { connectRedis, isDeviceExpected, type Redis, readDevice } from '@fleet/storage';
+import { freePort } from '@fleet/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { freePort } from '../../../libs/service-kit/src/testing/server-process.ts';
 import type { Gateway } from './service.ts';
 import { Caller, startGateway, startLive, waitFor } from './testing/harness.ts';
 import { canonicalNumber, RawTerminal, uniquePhone } from './testing/raw-terminal.ts';

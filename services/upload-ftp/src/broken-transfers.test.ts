@@ -1,8 +1,8 @@
 import { open } from 'node:fs/promises';
 import type { Socket } from 'node:net';
 import { Readable } from 'node:stream';
+import { waitFor } from '@fleet/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { waitFor } from '../../../libs/service-kit/src/testing/server-process.ts';
 import type { RawControl } from './testing/raw-control.ts';
 import { clipBytes, type GrantedUpload, sha256, UploadHarness } from './testing/upload-harness.ts';
 import type { OpenFile } from './uploads/active-upload.ts';

@@ -2,8 +2,8 @@ import { Readable } from 'node:stream';
 import { DeviceCommandServer, type IncomingCommand, type Outcome, subscribe, uploadChanged } from '@fleet/bus';
 import { encodeBody, resourceList } from '@fleet/jt808';
 import type { UploadRecord } from '@fleet/storage';
+import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { waitFor } from '../../../libs/service-kit/src/testing/server-process.ts';
 import { clipBytes, type GrantedUpload, UploadHarness } from './testing/upload-harness.ts';
 
 // Real servers on a machine that may be busy.

@@ -4,9 +4,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
+import { selfSigned } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { Client } from 'basic-ftp';
-import { selfSigned } from '../../../libs/service-kit/src/testing/certificate.ts';
 import { clipBytes, sha256, UploadHarness } from './testing/upload-harness.ts';
 
 // Real servers on a machine that may be busy.

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
+import { ServerProcess, waitFor } from '@fleet/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { ServerProcess, waitFor } from '../../../libs/service-kit/src/testing/server-process.ts';
 import { clipBytes, sha256, UploadHarness } from './testing/upload-harness.ts';
 
 // Real servers on a machine that may be busy.

@@ -5,11 +5,9 @@ import { join } from 'node:path';
 import { Readable, Writable } from 'node:stream';
 import { publish, uploadRevoked } from '@fleet/bus';
 import { createLogger, type Logger } from '@fleet/service-kit';
+import { campaignSize, campaignTimeoutMs, propertySettings, waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { array, configureGlobal, constantFrom, oneof, sample, string, tuple } from 'fast-check';
-import { campaignSize, campaignTimeoutMs } from '../../../libs/service-kit/src/testing/campaign-size.ts';
-import { propertySettings } from '../../../libs/service-kit/src/testing/property-settings.ts';
-import { waitFor } from '../../../libs/service-kit/src/testing/server-process.ts';
 import type { RawControl } from './testing/raw-control.ts';
 import { clipBytes, UploadHarness } from './testing/upload-harness.ts';
 

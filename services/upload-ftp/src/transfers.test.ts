@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { Readable } from 'node:stream';
+import { waitFor } from '@fleet/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { Client } from 'basic-ftp';
-import { waitFor } from '../../../libs/service-kit/src/testing/server-process.ts';
 import { clipBytes, sha256, UploadHarness } from './testing/upload-harness.ts';
 
 // Real servers on a machine that may be busy.

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { request, webhookRequests } from '@fleet/bus';
+import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { waitFor } from '../../../libs/service-kit/src/testing/server-process.ts';
 import { DispatcherHarness } from './testing/harness.ts';
 import { respondWith, TestReceiver } from './testing/test-receiver.ts';
 

@@ -1,5 +1,5 @@
+import { waitFor } from '@fleet/testing';
 import { afterAll, afterEach, beforeAll, expect, it, jest } from '@jest/globals';
-import { waitFor } from '../../../libs/service-kit/src/testing/server-process.ts';
 import { DispatcherHarness } from './testing/harness.ts';
 import { TestReceiver } from './testing/test-receiver.ts';
 

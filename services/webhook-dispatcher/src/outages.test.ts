@@ -1,7 +1,7 @@
 import { notifyWebhookOwner, request, serve, webhookRequests } from '@fleet/bus';
 import type { WebhookRecord } from '@fleet/storage';
+import { freePort, waitFor } from '@fleet/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { freePort, waitFor } from '../../../libs/service-kit/src/testing/server-process.ts';
 import { DispatcherHarness } from './testing/harness.ts';
 import { respondWith, TestReceiver } from './testing/test-receiver.ts';
 

@@ -1,9 +1,8 @@
 import type { Socket } from 'node:net';
 import { createServer, type Server } from 'node:net';
 import { request, webhookRequests } from '@fleet/bus';
+import { freePort, selfSigned, waitFor } from '@fleet/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { selfSigned } from '../../../libs/service-kit/src/testing/certificate.ts';
-import { freePort, waitFor } from '../../../libs/service-kit/src/testing/server-process.ts';
 import { DispatcherHarness } from './testing/harness.ts';
 import { respondWith, TestReceiver } from './testing/test-receiver.ts';
 

@@ -1,7 +1,7 @@
 import { openBus, pingService } from '@fleet/bus';
 import { createLogger } from '@fleet/service-kit';
+import { ServerProcess, testEnv } from '@fleet/testing';
 import { describe, expect, it, jest } from '@jest/globals';
-import { ServerProcess, testEnv } from '../../../libs/service-kit/src/testing/server-process.ts';
 import { loadConfig } from './config.ts';
 import { create } from './service.ts';
 

@@ -1,3 +1,4 @@
+import { propertyRuns, propertySeed, ServerProcess } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import {
@@ -11,8 +12,6 @@ import {
   MongoClient,
   ObjectId,
 } from 'mongodb';
-import { propertyRuns, propertySeed } from '../../../../libs/service-kit/src/testing/property-settings.ts';
-import { ServerProcess } from '../../../../libs/service-kit/src/testing/server-process.ts';
 
 const testTimeoutMs = 120_000;
 const plain = { hint: { $natural: 1 } } as const;

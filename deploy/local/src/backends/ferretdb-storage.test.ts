@@ -4,9 +4,9 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
+import { freePort, testEnv, waitFor } from '@fleet/testing';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { type Collection, type Db, type Document, Long, MongoBulkWriteError, MongoClient } from 'mongodb';
-import { freePort, testEnv, waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { probe } from './probe.ts';
 
 const testTimeoutMs = 60_000;

@@ -1,11 +1,11 @@
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { connect } from 'node:net';
+import { waitFor } from '@fleet/testing';
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { Lifecycle } from '../runtime/lifecycle.ts';
 import { createLogger } from '../runtime/log.ts';
 import { createMetrics } from '../runtime/metrics.ts';
-import { waitFor } from '../testing/server-process.ts';
 import { createAdminRouter, listen } from './admin.ts';
 import { createApp } from './api.ts';
 

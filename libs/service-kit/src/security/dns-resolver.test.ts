@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { waitFor } from '../testing/server-process.ts';
 import { createDnsResolver, type DnsResolver } from './dns-resolver.ts';
 import { SsrfGuard } from './ssrf-guard.ts';
 

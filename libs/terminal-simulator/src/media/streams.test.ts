@@ -8,8 +8,8 @@ import {
   playbackRequest,
   queryAvAttributes,
 } from '@fleet/jt808';
+import { monitorEventLoopLag } from '@fleet/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { monitorEventLoopLag } from '../../../service-kit/src/testing/event-loop-lag.ts';
 import { createCameraClips } from '../camera-clips.ts';
 import { toCameraTime } from '../camera-clock.ts';
 import { createRecordings, type Recording } from '../recordings.ts';

@@ -1,6 +1,6 @@
 import net from 'node:net';
 import tls from 'node:tls';
-import { freePort } from '../../../service-kit/src/testing/server-process.ts';
+import { freePort } from '@fleet/testing';
 
 /**
  * Minimal FTP server for the simulator's own upload tests. Files are in memory, and survive closing and listening

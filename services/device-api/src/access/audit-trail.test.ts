@@ -1,7 +1,7 @@
 import { type Bus, type DeviceAccessEvent, deviceAccessed, ensureStreams, openBus, serve, verifyKey } from '@fleet/bus';
 import { createLogger } from '@fleet/service-kit';
+import { ServerProcess, waitFor } from '@fleet/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { ServerProcess, waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { createOutcome, DeviceApiHarness } from '../testing/harness.ts';
 import { type AuditEvent, AuditOutbox } from './audit-outbox.ts';
 

@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { accessChanged, findDevice, keyRevoked, publish, serve, verifyKey } from '@fleet/bus';
+import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { openAbortingClient } from '../testing/aborting-client.ts';
 import { anyAuditEvent, captureAuditEvents } from '../testing/capture-audit-events.ts';
 import { respondWithStream, startFakeMediaPod } from '../testing/fake-media-pod.ts';

@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { findDevice, keyRevoked, locateClip, publish, serve, serveUseCase, verifyKey } from '@fleet/bus';
+import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { type FakeMediaPod, respondWithStream, startFakeMediaPod } from '../testing/fake-media-pod.ts';
 import { readUntilClosed } from '../testing/read-until-closed.ts';
 import { ftpPod, requestClip, UploadHarness } from '../testing/upload-harness.ts';

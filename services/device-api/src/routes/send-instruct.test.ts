@@ -17,8 +17,8 @@ import {
   verifyPartner,
 } from '@fleet/bus';
 import { encodeBody, resourceList } from '@fleet/jt808';
+import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { createOutcome, DeviceApiHarness, randomImei } from '../testing/harness.ts';
 
 // Real servers on a machine that may be busy.

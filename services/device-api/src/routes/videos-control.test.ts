@@ -1,7 +1,7 @@
 import { uploadSubject } from '@fleet/bus';
 import type { UploadStatus } from '@fleet/storage';
+import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import {
   controlClip,
   type FakeCamera,

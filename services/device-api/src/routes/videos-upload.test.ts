@@ -1,6 +1,6 @@
 import { callUseCase, deviceApi, type Outcome } from '@fleet/bus';
+import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { randomImei } from '../testing/harness.ts';
 import { ftpServer, rejectWith, requestClip, UploadHarness, uploadPath } from '../testing/upload-harness.ts';
 

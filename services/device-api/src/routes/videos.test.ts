@@ -1,6 +1,6 @@
 import type { UploadStatus } from '@fleet/storage';
+import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { randomImei } from '../testing/harness.ts';
 import {
   controlClip,

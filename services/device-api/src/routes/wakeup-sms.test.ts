@@ -2,8 +2,8 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { callUseCase, deviceApi, type Outcome } from '@fleet/bus';
 import { claimDevice, heartbeatGateway } from '@fleet/storage';
+import { waitFor } from '@fleet/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { createOutcome, DeviceApiHarness, randomImei } from '../testing/harness.ts';
 
 // Real servers on a machine that may be busy.

@@ -13,7 +13,7 @@ import {
 } from '@fleet/bus';
 import { createLogger } from '@fleet/service-kit';
 import { claimDevice, claimStream, connectRedis, heartbeatGateway, type Redis, releaseStream } from '@fleet/storage';
-import { ServerProcess, testEnv, waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { ServerProcess, testEnv, waitFor } from '@fleet/testing';
 import { loadConfig } from '../config.ts';
 import { create, type DeviceApiService } from '../service.ts';
 

@@ -11,7 +11,7 @@ import {
 } from '@fleet/bus';
 import { AppError } from '@fleet/service-kit';
 import { createReservation, type Database, openDatabase, type UploadRecord, UploadRepository } from '@fleet/storage';
-import { testEnv } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { testEnv } from '@fleet/testing';
 import { type ApiClient, type ApiResponse, DeviceApiHarness, slowBucket } from './harness.ts';
 
 /** Address that the fake upload-ftp sends to cameras. */

@@ -5,7 +5,7 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Bus } from '@fleet/bus';
-import { freePort } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { freePort } from '@fleet/testing';
 import { waitFor } from './harness.ts';
 
 const acceptsConnections = (port: number): Promise<boolean> =>

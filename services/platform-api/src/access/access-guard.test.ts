@@ -1,8 +1,8 @@
 import { accessChanged, publish, request, revokeKey } from '@fleet/bus';
 import { openDatabase } from '@fleet/storage';
+import { ServerProcess, waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { SignJWT } from 'jose';
-import { ServerProcess, waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import type { Account } from '../domains/accounts/schema.ts';
 import { generateKey, hashKey } from '../domains/api-keys/rules.ts';
 import type { ApiKey } from '../domains/api-keys/schema.ts';

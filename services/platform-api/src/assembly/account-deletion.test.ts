@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { request, verifyKey } from '@fleet/bus';
+import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import type { Account } from '../domains/accounts/schema.ts';
 import { hashKey } from '../domains/api-keys/rules.ts';
 import { eraseUsers } from '../domains/users/erasure.ts';

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { compileBody, compileBodyParser, compileParameters, createApi, createLogger } from '@fleet/service-kit';
+import { compileSchemas } from '@fleet/service-kit/testing';
 import { describe, expect, it } from '@jest/globals';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { Type } from 'typebox';
-import { compileSchemas } from '../../../../libs/service-kit/src/testing/compile-schemas.ts';
 import { isPermitted, roles } from '../access/roles.ts';
 import { operationsOf, readDocument, resolved, type Schema } from '../testing/document.ts';
 import { declaredRoutes } from './api-document.ts';

@@ -1,7 +1,7 @@
 import { fleetChanged, openBus, subscribe } from '@fleet/bus';
 import { openDatabase } from '@fleet/storage';
+import { waitFor } from '@fleet/testing';
 import { expect, it, jest } from '@jest/globals';
-import { waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { PlatformHarness } from '../testing/platform-harness.ts';
 
 // Uses real servers, which respond late on a busy machine.

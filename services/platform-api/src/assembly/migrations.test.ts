@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { createLogger } from '@fleet/service-kit';
 import { type Database, Lease, openDatabase } from '@fleet/storage';
+import { testEnv, waitFor } from '@fleet/testing';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { testEnv, waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { vehicleDefaults } from '../domains/vehicles/rules.ts';
 import { vehiclesIn } from '../domains/vehicles/store.ts';
 import { indexes } from '../store/indexes.ts';

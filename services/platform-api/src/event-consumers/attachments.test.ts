@@ -13,8 +13,8 @@ import {
   sessionChanged,
 } from '@fleet/bus';
 import { AppError, createMetrics, Lifecycle } from '@fleet/service-kit';
+import { ServerProcess, waitFor } from '@fleet/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { ServerProcess, waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { type Client, PlatformHarness } from '../testing/platform-harness.ts';
 import { generally, newImei, Terminals } from '../testing/terminals.ts';
 import type { AttachmentRequest } from './attachment-requests.ts';

@@ -1,8 +1,8 @@
 import { publish, uploadChanged, uploadSubject } from '@fleet/bus';
 import { driverReport, queryAttributesResponse, terminalRegistration } from '@fleet/jt808';
 import { createReservation } from '@fleet/storage';
+import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { writeLastLocation } from '../domains/last-positions/store.ts';
 import { lastLocationOf } from '../testing/last-location.ts';
 import { LiveEventRecorder } from '../testing/live-event-recorder.ts';

@@ -1,8 +1,8 @@
 import { type MediaStored, publish, uploadChanged, uploadRevoked, uploadSubject } from '@fleet/bus';
 import { multimediaEvent } from '@fleet/jt808';
 import { createReservation, type UploadRecord, UploadRepository } from '@fleet/storage';
+import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { settleRemovals } from '../domains/media/removal.ts';
 import { findByKey, findRemoval, findUsage } from '../domains/media/store.ts';
 import type { Vehicle } from '../domains/vehicles/schema.ts';

@@ -1,6 +1,6 @@
 import { connectRedis, type Redis } from '@fleet/storage';
+import { testEnv } from '@fleet/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { testEnv } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { newImei } from '../testing/terminals.ts';
 import { firstToldMs } from './picture-dedupe.ts';
 

@@ -1,7 +1,7 @@
 import { publish, sessionChanged } from '@fleet/bus';
 import { releaseDevice } from '@fleet/storage';
+import { ServerProcess, waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { ServerProcess, waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { writeLastLocation } from '../domains/last-positions/store.ts';
 import { lastLocationOf } from '../testing/last-location.ts';
 import { LiveEventRecorder } from '../testing/live-event-recorder.ts';

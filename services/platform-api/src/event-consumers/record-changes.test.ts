@@ -1,6 +1,6 @@
 import { fleetChanged, type LiveEvents, liveEvents, subscribe } from '@fleet/bus';
+import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { PlatformHarness } from '../testing/platform-harness.ts';
 
 // Uses real servers, which respond late on a busy machine.

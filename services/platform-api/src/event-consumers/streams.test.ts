@@ -1,6 +1,6 @@
 import { publish, type StreamChanged, streamChanged, streamStatusEvent } from '@fleet/bus';
+import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { LiveEventRecorder } from '../testing/live-event-recorder.ts';
 import { type Client, PlatformHarness } from '../testing/platform-harness.ts';
 import { newImei } from '../testing/terminals.ts';

@@ -1,10 +1,10 @@
+import { propertyRuns, propertySettings } from '@fleet/testing';
 import { describe, expect, it } from '@jest/globals';
 import { area } from '@turf/area';
 import { distance } from '@turf/distance';
 import { kinks } from '@turf/kinks';
 import { pointToLineDistance } from '@turf/point-to-line-distance';
 import * as fc from 'fast-check';
-import { propertyRuns, propertySettings } from '../../../../libs/service-kit/src/testing/property-settings.ts';
 import { boundsOverlap, computeBounds, formatBbox, isWithin, parseBbox } from './bounds.ts';
 import { joinLines, lineLengthM, nearestOnLine } from './lines.ts';
 import { decodePolyline, encodePolyline } from './polyline.ts';

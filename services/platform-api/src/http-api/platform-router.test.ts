@@ -15,9 +15,9 @@ import {
   sortParameter,
 } from '@fleet/service-kit';
 import { type Database, openDatabase } from '@fleet/storage';
+import { testEnv, waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { Type } from 'typebox';
-import { testEnv, waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { setCaller } from '../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../access/platform-route.ts';
 import { idParams, nullable, recordProperties, toRecordResponse } from '../platform/schemas.ts';

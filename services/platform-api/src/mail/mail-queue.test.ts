@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { createLogger, Encryption } from '@fleet/service-kit';
 import { type Database, openDatabase } from '@fleet/storage';
+import { testEnv, waitFor } from '@fleet/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { testEnv, waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { loadConfig } from '../assembly/config.ts';
 import { createMessageSender, type MessageSender } from '../providers/message-sender.ts';
 import { MailServer } from '../testing/mail-server.ts';

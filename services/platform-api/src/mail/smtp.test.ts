@@ -1,7 +1,6 @@
 import { createServer, type Server } from 'node:net';
+import { selfSigned, waitFor } from '@fleet/testing';
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
-import { selfSigned } from '../../../../libs/service-kit/src/testing/certificate.ts';
-import { waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import type { Message } from '../providers/message.ts';
 import { MailServer } from '../testing/mail-server.ts';
 import type { SmtpServer } from './settings.ts';

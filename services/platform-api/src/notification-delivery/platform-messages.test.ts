@@ -1,5 +1,5 @@
+import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { PlatformHarness } from '../testing/platform-harness.ts';
 import { ProviderStandIn } from '../testing/provider-stand-in.ts';
 

@@ -1,8 +1,8 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { type NotificationRaised, notificationSubject } from '@fleet/bus';
 import { createLogger, Lifecycle, Registry } from '@fleet/service-kit';
+import { waitFor } from '@fleet/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import type { Geofence } from '../domains/geofences/schema.ts';
 import { shapeOf } from '../domains/geofences/shapes.ts';
 import type { RaisedFor } from '../domains/notifications/content.ts';

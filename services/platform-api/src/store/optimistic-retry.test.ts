@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { AppError } from '@fleet/service-kit';
 import { type Database, openDatabase } from '@fleet/storage';
+import { testEnv } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { testEnv } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { type AccountRecord, AccountRepository } from './account-repository.ts';
 import { isDuplicateError, isVersionConflict, retryOnConflict, updateWithVersion } from './optimistic-retry.ts';
 import { RecordStore } from './record-store.ts';

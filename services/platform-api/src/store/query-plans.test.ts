@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { WebhookRepository } from '@fleet/storage';
+import { testEnv } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { testEnv } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { isPermitted } from '../access/roles.ts';
 import { declaredRoutes } from '../assembly/api-document.ts';
 import { standInForDispatcher } from '../testing/dispatcher-stub.ts';

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { type Database, Lease, openDatabase } from '@fleet/storage';
+import { testEnv } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { testEnv } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { type AccountRecord, AccountRepository } from './account-repository.ts';
 import { insertWithinQuota } from './quota.ts';
 import { RecordStore } from './record-store.ts';

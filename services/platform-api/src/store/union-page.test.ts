@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { type Database, openDatabase } from '@fleet/storage';
+import { testEnv } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { testEnv } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import type { RecordFields } from './record-store.ts';
 import { findUnionPage } from './union-page.ts';
 

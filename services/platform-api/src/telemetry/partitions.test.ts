@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { createLogger } from '@fleet/service-kit';
 import { type Database, openDatabase } from '@fleet/storage';
+import { testEnv, waitFor } from '@fleet/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { testEnv, waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { PartitionShare } from './partitions.ts';
 
 let database: Database;

@@ -5,8 +5,8 @@ import {
   telemetryPartition,
   telemetrySubject,
 } from '@fleet/bus';
+import { ServerProcess, waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { ServerProcess, waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import type { LastLocation } from '../domains/last-positions/schema.ts';
 import { readLastLocations } from '../domains/last-positions/store.ts';
 import { readPositions } from '../domains/positions/store.ts';

@@ -1,7 +1,7 @@
 import type { Bus } from '@fleet/bus';
 import { createLogger, Lifecycle, Registry } from '@fleet/service-kit';
+import { ServerProcess, waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, expect, it, jest } from '@jest/globals';
-import { ServerProcess, waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { PlatformHarness } from '../testing/platform-harness.ts';
 import { readOffset } from './partition-offsets.ts';
 import { startTelemetry } from './start.ts';

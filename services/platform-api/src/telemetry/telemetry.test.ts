@@ -9,8 +9,8 @@ import {
   locationReport,
 } from '@fleet/jt808';
 import { createLogger } from '@fleet/service-kit';
+import { ServerProcess, waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { ServerProcess, waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { create, type PlatformApi } from '../assembly/service.ts';
 import { readLastLocations, writeLastLocation } from '../domains/last-positions/store.ts';
 import { readPositions } from '../domains/positions/store.ts';

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Bus } from '@fleet/bus';
 import { createLogger } from '@fleet/service-kit';
-import { ServerProcess, testEnv, waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { ServerProcess, testEnv, waitFor } from '@fleet/testing';
 import type { Role } from '../access/roles.ts';
 import { loadConfig } from '../assembly/config.ts';
 import { create, type PlatformApi } from '../assembly/service.ts';

@@ -1,6 +1,6 @@
 import type { Bus } from '@fleet/bus';
+import { waitFor } from '@fleet/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { recordTestNotification } from '../testing/notifications.ts';
 import { PlatformHarness } from '../testing/platform-harness.ts';
 import { Feeds } from './feeds.ts';

@@ -1,6 +1,6 @@
+import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { WebSocket } from 'ws';
-import { waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { hashKey } from '../domains/api-keys/rules.ts';
 import { verifyKey } from '../domains/api-keys/use-cases.ts';
 import { makeWebsocketToken } from '../domains/last-positions/websocket-tokens.ts';

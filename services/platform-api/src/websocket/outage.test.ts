@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
+import { waitFor } from '@fleet/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { writeLastLocation } from '../domains/last-positions/store.ts';
 import { LiveHarness } from '../testing/live-harness.ts';
 import { recordTestNotification } from '../testing/notifications.ts';

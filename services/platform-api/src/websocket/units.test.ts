@@ -1,7 +1,7 @@
 import type { LiveEvent } from '@fleet/bus';
+import { propertyRuns, propertySettings } from '@fleet/testing';
 import { describe, expect, it } from '@jest/globals';
 import { anything, assert, configureGlobal, constantFrom, json, oneof, property, string, tuple } from 'fast-check';
-import { propertyRuns, propertySettings } from '../../../../libs/service-kit/src/testing/property-settings.ts';
 import type { LastLocation } from '../domains/last-positions/schema.ts';
 import { somewhere } from '../domains/share-links/rules.ts';
 import { readClientMessage } from './client-messages.ts';

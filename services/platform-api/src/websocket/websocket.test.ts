@@ -1,5 +1,5 @@
+import { waitFor } from '@fleet/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { create } from '../assembly/service.ts';
 import { writeLastLocation } from '../domains/last-positions/store.ts';
 import type { LiveClient } from '../testing/live-client.ts';

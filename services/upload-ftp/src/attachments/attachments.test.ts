@@ -1,6 +1,6 @@
 import { encodeAttachmentPacket, encodeFrame } from '@fleet/jt808';
+import { waitFor } from '@fleet/testing';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import type { AttachmentClient } from '../testing/attachment-client.ts';
 import { AttachmentHarness } from '../testing/attachment-harness.ts';
 import { clipBytes, sha256 } from '../testing/upload-harness.ts';

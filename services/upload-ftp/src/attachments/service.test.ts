@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { callUseCase, decodeJson, expectAttachments, type MediaStored, mediaStoredSubject } from '@fleet/bus';
 import { terminalKey } from '@fleet/jt808';
+import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { AttachmentClient } from '../testing/attachment-client.ts';
 import { clipBytes, sha256, UploadHarness } from '../testing/upload-harness.ts';
 import { type Expectation, ExpectedAttachments } from './expected-attachments.ts';

@@ -1,6 +1,6 @@
+import { propertySettings } from '@fleet/testing';
 import { describe, expect, it } from '@jest/globals';
 import { array, assert, configureGlobal, nat, property, uint8Array } from 'fast-check';
-import { propertySettings } from '../../../../libs/service-kit/src/testing/property-settings.ts';
 import { parseByteRange, splitRange } from './byte-range.ts';
 
 configureGlobal(propertySettings);

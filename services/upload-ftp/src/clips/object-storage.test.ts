@@ -6,8 +6,8 @@ import { CreateBucketCommand, ListObjectsV2Command, S3Client } from '@aws-sdk/cl
 import { type Bus, BusError, callUseCase, locateClip, openBus, removeUploadFiles } from '@fleet/bus';
 import { createLogger } from '@fleet/service-kit';
 import type { UploadRecord } from '@fleet/storage';
+import { ServerProcess, s3Keys, testEnv, waitFor } from '@fleet/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { ServerProcess, s3Keys, testEnv, waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { ClipHarness } from '../testing/clip-harness.ts';
 import { createSample } from '../testing/sample-clips.ts';
 

@@ -1,8 +1,8 @@
 import { copyFile, mkdtemp, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { testEnv } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { testEnv } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { createSample, decodeFile, isFastStart, readCodecs, type SampleName } from '../testing/sample-clips.ts';
 import { Ffmpeg, FfmpegError } from './ffmpeg.ts';
 import { type ClipProbe, getRawFrameRate } from './probe-clip.ts';

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { mkdir, readFile, stat, symlink, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { waitFor } from '@fleet/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { ClipDirectory } from '../store/clip-directory.ts';
 import { MediaDirectory } from '../store/media-directory.ts';
 import { createJpeg, createMetadata, MediaBroker, MediaHarness, randomImei } from '../testing/media-harness.ts';

@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CreateBucketCommand, HeadObjectCommand, ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3';
+import { ServerProcess, s3Keys, waitFor } from '@fleet/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { ServerProcess, s3Keys, waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { createJpeg, MediaBroker, MediaHarness, randomImei } from '../testing/media-harness.ts';
 
 // Real servers on a machine that may be busy.

@@ -4,8 +4,8 @@ import { mkdir, mkdtemp, readdir, readFile, readlink, rm, stat, truncate, writeF
 import { get as httpGet, type IncomingMessage } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { testEnv } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { testEnv } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { ClipHarness, fetchBytes } from '../testing/clip-harness.ts';
 import { createSample, decodeFile } from '../testing/sample-clips.ts';
 import { clipBytes } from '../testing/upload-harness.ts';

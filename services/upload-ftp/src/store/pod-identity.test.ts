@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { waitFor } from '@fleet/testing';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { type PodIdentity, resolvePodIdentity } from './pod-identity.ts';
 
 jest.setTimeout(60_000);

@@ -1,6 +1,6 @@
 import { connectRedis, type Redis } from '@fleet/storage';
+import { ServerProcess } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { ServerProcess } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { SweepLease } from './sweep-lease.ts';
 
 // A real server on a machine that may be busy. The tests pass the times of the sweeps.

@@ -16,7 +16,7 @@ import {
   type MessageDefinition,
   Reassembler,
 } from '@fleet/jt808';
-import { waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { waitFor } from '@fleet/testing';
 
 interface ReceivedMessage {
   readonly messageId: number;

@@ -17,7 +17,7 @@ import {
   signClipPath,
 } from '@fleet/service-kit';
 import { createReservation, type Database, openDatabase, type UploadRecord, UploadRepository } from '@fleet/storage';
-import { testEnv } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { testEnv } from '@fleet/testing';
 import { type Clips, openClips } from '../clips/clips.ts';
 import { clipSettings } from '../clips/settings.ts';
 import { ClipDirectory } from '../store/clip-directory.ts';

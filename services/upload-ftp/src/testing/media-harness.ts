@@ -23,7 +23,7 @@ import {
   listen,
   signFilePath,
 } from '@fleet/service-kit';
-import { ServerProcess } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { ServerProcess } from '@fleet/testing';
 import { loadConfig } from '../config.ts';
 import { openMedia } from '../media/media.ts';
 import type { MediaFiles, MediaMetadata } from '../media/media-files.ts';

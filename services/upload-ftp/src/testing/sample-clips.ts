@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { testEnv } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { testEnv } from '@fleet/testing';
 
 const run = promisify(execFile);
 

@@ -27,8 +27,8 @@ import {
   type UploadRecord,
   UploadRepository,
 } from '@fleet/storage';
+import { ServerProcess, testEnv, waitFor } from '@fleet/testing';
 import { Client } from 'basic-ftp';
-import { ServerProcess, testEnv, waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { loadConfig } from '../config.ts';
 import { create, type Overrides, type UploadService } from '../service.ts';
 import { RawControl } from './raw-control.ts';

@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { RetryLater } from '@fleet/bus';
 import { createLogger } from '@fleet/service-kit';
 import { createReservation, type Database, openDatabase, type UploadRecord, UploadRepository } from '@fleet/storage';
+import { testEnv } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { testEnv } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { applyResult } from './apply-result.ts';
 import { UploadFinalizer } from './upload-finalizer.ts';
 

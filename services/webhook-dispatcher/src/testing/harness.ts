@@ -24,7 +24,7 @@ import {
   WebhookRepository,
   webhookSecretPurpose,
 } from '@fleet/storage';
-import { ServerProcess, testEnv, waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { ServerProcess, testEnv, waitFor } from '@fleet/testing';
 import { type Config, loadConfig } from '../config.ts';
 import { create, type Overrides, type WebhookDispatcher } from '../service.ts';
 import { certificate } from './test-receiver.ts';

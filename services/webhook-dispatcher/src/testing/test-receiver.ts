@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { selfSigned } from '../../../../libs/service-kit/src/testing/certificate.ts';
+import { selfSigned } from '@fleet/testing';
 
 /** A notification in an envelope, as a receiver parses it. */
 export interface Envelope {

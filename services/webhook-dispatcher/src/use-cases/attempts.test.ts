@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { Encryption } from '@fleet/service-kit';
 import { type Database, openDatabase, WebhookRepository } from '@fleet/storage';
+import { testEnv } from '@fleet/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { testEnv } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { createDispatcherMetrics } from '../metrics.ts';
 import { EndpointBulkheads } from '../net/endpoint-bulkhead.ts';
 import { type AttemptDeps, Attempts } from './attempts.ts';

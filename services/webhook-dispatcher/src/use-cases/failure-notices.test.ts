@@ -1,7 +1,7 @@
 import { notifyWebhookOwner, serve } from '@fleet/bus';
 import type { WebhookHealth } from '@fleet/storage';
+import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { DispatcherHarness } from '../testing/harness.ts';
 import { FailureNotices } from './failure-notices.ts';
 

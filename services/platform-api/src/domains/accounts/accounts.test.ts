@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { request, verifyKey } from '@fleet/bus';
+import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { waitFor } from '../../../../../libs/service-kit/src/testing/server-process.ts';
 import { PlatformHarness, type Tenant, type TestUser, testPassword } from '../../testing/platform-harness.ts';
 import { hashKey } from '../api-keys/rules.ts';
 import { maxAccountDepth } from './account-status.ts';

@@ -1,6 +1,6 @@
 import { keyRevoked, request, subscribe, verifyKey } from '@fleet/bus';
+import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { waitFor } from '../../../../../libs/service-kit/src/testing/server-process.ts';
 import { PlatformHarness, type TestUser } from '../../testing/platform-harness.ts';
 import { hashKey } from './rules.ts';
 

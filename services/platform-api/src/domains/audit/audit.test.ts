@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { type Bus, type DeviceAccessEvent, deviceAccessed, encodeJson, ensureStreams, headers } from '@fleet/bus';
 import { createLogger } from '@fleet/service-kit';
+import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { waitFor } from '../../../../../libs/service-kit/src/testing/server-process.ts';
 import { create, type PlatformApi } from '../../assembly/service.ts';
 import { consumeDeviceAccess } from '../../event-consumers/device-access.ts';
 import { createJobSlice } from '../../jobs/job-slice.ts';

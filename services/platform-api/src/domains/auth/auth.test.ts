@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
+import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { waitFor } from '../../../../../libs/service-kit/src/testing/server-process.ts';
 import { type ApiResponse, PlatformHarness, type TestUser, testPassword } from '../../testing/platform-harness.ts';
 import { createKey } from '../api-keys/use-cases.ts';
 import type { User } from '../users/schema.ts';

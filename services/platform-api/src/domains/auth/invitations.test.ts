@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
+import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { waitFor } from '../../../../../libs/service-kit/src/testing/server-process.ts';
 import { MailServer } from '../../testing/mail-server.ts';
 import { type Client, type Data, PlatformHarness } from '../../testing/platform-harness.ts';
 

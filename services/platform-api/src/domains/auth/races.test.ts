@@ -1,6 +1,6 @@
 import { openDatabase } from '@fleet/storage';
+import { waitFor } from '@fleet/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { waitFor } from '../../../../../libs/service-kit/src/testing/server-process.ts';
 import { PlatformHarness, testPassword } from '../../testing/platform-harness.ts';
 import { withMethod } from '../../testing/with-method.ts';
 import { computeTotpCode, toTotpStep } from './totp.ts';

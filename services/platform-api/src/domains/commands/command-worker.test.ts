@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { deviceApi, type Outcome, serveUseCase } from '@fleet/bus';
 import { AppError } from '@fleet/service-kit';
+import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { waitFor } from '../../../../../libs/service-kit/src/testing/server-process.ts';
 import { type Client, type Data, PlatformHarness } from '../../testing/platform-harness.ts';
 import { generally, newImei, Terminals } from '../../testing/terminals.ts';
 import { CommandWorker, type WorkerTimings } from './command-worker.ts';

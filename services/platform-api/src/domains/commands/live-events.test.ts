@@ -1,6 +1,6 @@
 import type { Outcome } from '@fleet/bus';
+import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { waitFor } from '../../../../../libs/service-kit/src/testing/server-process.ts';
 import { LiveEventRecorder } from '../../testing/live-event-recorder.ts';
 import { type Client, type Data, PlatformHarness } from '../../testing/platform-harness.ts';
 import { generally, newImei, Terminals } from '../../testing/terminals.ts';

@@ -1,5 +1,5 @@
+import { waitFor } from '@fleet/testing';
 import { describe, expect, it } from '@jest/globals';
-import { waitFor } from '../../../../../libs/service-kit/src/testing/server-process.ts';
 import { SerialQueue } from './serial-queue.ts';
 
 const never = new AbortController().signal;

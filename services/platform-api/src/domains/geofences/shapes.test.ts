@@ -1,10 +1,10 @@
+import { propertySettings } from '@fleet/testing';
 import { describe, expect, it } from '@jest/globals';
 import { area } from '@turf/area';
 import { booleanPointInPolygon } from '@turf/boolean-point-in-polygon';
 import { distance } from '@turf/distance';
 import { pointToLineDistance } from '@turf/point-to-line-distance';
 import * as fc from 'fast-check';
-import { propertySettings } from '../../../../../libs/service-kit/src/testing/property-settings.ts';
 import { boundsOverlap } from '../../geometry/bounds.ts';
 import { nearestOnLine } from '../../geometry/lines.ts';
 import { destination, type Position } from '../../geometry/positions.ts';

@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { signQuery, verifyFilePath } from '@fleet/service-kit';
 import { createReservation, type UploadRecord } from '@fleet/storage';
+import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { waitFor } from '../../../../../libs/service-kit/src/testing/server-process.ts';
 import { LiveClient } from '../../testing/live-client.ts';
 import { type MediaPod, openMediaPod } from '../../testing/media-pod.ts';
 import { newMedia } from '../../testing/media-records.ts';

@@ -1,6 +1,6 @@
 import { createHmac, randomInt } from 'node:crypto';
+import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { waitFor } from '../../../../../libs/service-kit/src/testing/server-process.ts';
 import { recordTestNotification } from '../../testing/notifications.ts';
 import { type ApiResponse, PlatformHarness, type TestUser } from '../../testing/platform-harness.ts';
 import { recordVehicle } from '../vehicles/use-cases.ts';

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
+import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { waitFor } from '../../../../../libs/service-kit/src/testing/server-process.ts';
 import { type ApiResponse, type Data, PlatformHarness, type TestUser } from '../../testing/platform-harness.ts';
 import { ProviderStandIn, type Reply } from '../../testing/provider-stand-in.ts';
 import { newImei } from '../../testing/terminals.ts';

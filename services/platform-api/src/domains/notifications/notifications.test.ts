@@ -1,6 +1,6 @@
 import { type LiveEvent, liveEvents, subscribe } from '@fleet/bus';
+import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { waitFor } from '../../../../../libs/service-kit/src/testing/server-process.ts';
 import type { NewAccountRecord } from '../../store/account-repository.ts';
 import {
   type ApiResponse,

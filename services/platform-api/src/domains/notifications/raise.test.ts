@@ -1,7 +1,7 @@
 import { type Bus, type LiveEvent, liveEvents, type NotificationRaised, subscribe } from '@fleet/bus';
 import type { Database } from '@fleet/storage';
+import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { waitFor } from '../../../../../libs/service-kit/src/testing/server-process.ts';
 import { MapServices } from '../../maps/map-services.ts';
 import { componentsOf } from '../../maps/providers.ts';
 import type { Raised } from '../../rules/rule.ts';

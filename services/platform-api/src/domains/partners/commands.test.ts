@@ -12,8 +12,8 @@ import {
   sendPartnerCommand,
   verifyPartner,
 } from '@fleet/bus';
+import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { waitFor } from '../../../../../libs/service-kit/src/testing/server-process.ts';
 import { type Client, type Data, PlatformHarness } from '../../testing/platform-harness.ts';
 import { computeTotpCode, toTotpStep } from '../auth/totp.ts';
 import type { Partner } from './schema.ts';

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { type Database, openDatabase } from '@fleet/storage';
+import { testEnv } from '@fleet/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { testEnv } from '../../../../../libs/service-kit/src/testing/server-process.ts';
 import { loadConfig } from '../../assembly/config.ts';
 import { RecordStore } from '../../store/record-store.ts';
 import { testPosition } from '../../testing/positions.ts';

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { type Database, openDatabase } from '@fleet/storage';
+import { testEnv } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { testEnv } from '../../../../../libs/service-kit/src/testing/server-process.ts';
 import { testPosition } from '../../testing/positions.ts';
 import { tooLargeError } from '../../testing/too-large.ts';
 import type { LastLocation } from '../last-positions/schema.ts';

@@ -1,6 +1,6 @@
 import { publish, sessionChanged } from '@fleet/bus';
+import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { waitFor } from '../../../../../libs/service-kit/src/testing/server-process.ts';
 import { keepRegistrations } from '../../event-consumers/device-details.ts';
 import { Presence } from '../../event-consumers/presence.ts';
 import { lastLocationOf } from '../../testing/last-location.ts';

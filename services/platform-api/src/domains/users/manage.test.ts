@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
+import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { waitFor } from '../../../../../libs/service-kit/src/testing/server-process.ts';
 import { type Client, PlatformHarness, testPassword } from '../../testing/platform-harness.ts';
 import { withMethod } from '../../testing/with-method.ts';
 import { webhooksOf } from '../webhooks/store.ts';

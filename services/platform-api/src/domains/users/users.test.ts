@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
+import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { waitFor } from '../../../../../libs/service-kit/src/testing/server-process.ts';
 import { isPermitted, type Permission, permissions, type Role, roles } from '../../access/roles.ts';
 import { PlatformHarness, testPassword } from '../../testing/platform-harness.ts';
 

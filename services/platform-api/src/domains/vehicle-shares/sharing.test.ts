@@ -1,6 +1,6 @@
 import { accessChanged, subscribe } from '@fleet/bus';
+import { ServerProcess, waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { ServerProcess, waitFor } from '../../../../../libs/service-kit/src/testing/server-process.ts';
 import { type Client, type Data, PlatformHarness, type Tenant, type TestUser } from '../../testing/platform-harness.ts';
 import { withMethod } from '../../testing/with-method.ts';
 import { maskedName, maskedPhone, storedPermissions } from './rules.ts';

@@ -1,8 +1,8 @@
 import { randomInt } from 'node:crypto';
 import { findDevice, request } from '@fleet/bus';
 import { claimDevice, deregisterGateway, heartbeatGateway, releaseDevice } from '@fleet/storage';
+import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { waitFor } from '../../../../../libs/service-kit/src/testing/server-process.ts';
 import { type ApiResponse, type Client, type Data, PlatformHarness } from '../../testing/platform-harness.ts';
 import { visibleVehicle } from './visibility.ts';
 

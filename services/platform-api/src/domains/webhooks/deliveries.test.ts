@@ -1,7 +1,7 @@
 import { notifyWebhookOwner, request } from '@fleet/bus';
 import type { AttemptRecord } from '@fleet/storage';
+import { ServerProcess } from '@fleet/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { ServerProcess } from '../../../../../libs/service-kit/src/testing/server-process.ts';
 import { MessageRefusedError } from '../../providers/message-sender.ts';
 import { standInForDispatcher } from '../../testing/dispatcher-stub.ts';
 import { type Client, PlatformHarness, type TestUser } from '../../testing/platform-harness.ts';

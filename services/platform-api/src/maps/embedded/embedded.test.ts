@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { setImmediate } from 'node:timers/promises';
+import { propertyRuns, propertySettings } from '@fleet/testing';
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { propertyRuns, propertySettings } from '../../../../../libs/service-kit/src/testing/property-settings.ts';
 import { lineLengthM, nearestOnLine } from '../../geometry/lines.ts';
 import { destination, distanceM, type Position } from '../../geometry/positions.ts';
 import { lineOf } from '../matched-line.ts';

@@ -1,7 +1,7 @@
 import { additionalItemDefinitions, editions } from '@fleet/jt808';
+import { propertyRuns, propertySettings } from '@fleet/testing';
 import { expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { propertyRuns, propertySettings } from '../../../../../libs/service-kit/src/testing/property-settings.ts';
 import { dedupeKeyOf } from '../rule.ts';
 import type { AlarmState } from './alarm-state.ts';
 import { currentAlarms } from './current-alarms.ts';

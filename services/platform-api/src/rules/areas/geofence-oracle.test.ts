@@ -1,7 +1,6 @@
+import { campaignSize, campaignTimeoutMs, propertySettings } from '@fleet/testing';
 import { describe, expect, it, jest } from '@jest/globals';
 import * as fc from 'fast-check';
-import { campaignSize, campaignTimeoutMs } from '../../../../../libs/service-kit/src/testing/campaign-size.ts';
-import { propertySettings } from '../../../../../libs/service-kit/src/testing/property-settings.ts';
 import type { Geofence } from '../../domains/geofences/schema.ts';
 import { degreeM, normalizeLongitude, type Position, toRadians } from '../../geometry/positions.ts';
 import {

@@ -1,48 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
-import { connect, createServer } from 'node:net';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-
-/** Returns an environment variable that `npm test` sets. */
-export function testEnv(name: string): string {
-  const value = process.env[name];
-  if (value === undefined || value === '') throw new Error(`${name} is not set: run the tests with npm test`);
-  return value;
-}
-
-/** Waits until a condition is true; the test's own time-out ends it otherwise. */
-export async function waitFor(condition: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 10));
-}
-
-/** Each worker of a test run has its own ports, so that no other worker uses a port between a kill and a restart. */
-const portsPerWorker = 1_700;
-const firstPort = 20_000 + ((Number(process.env['JEST_WORKER_ID'] ?? 1) - 1) % 4) * portsPerWorker;
-const issuedPorts = new Set<number>();
-
-/**
- * Returns an unused port, each only once. It lies below the range of outgoing connections, so that none uses it while a
- * test's server is down, and outside the product's own ports.
- */
-export async function freePort(): Promise<number> {
-  if (issuedPorts.size > portsPerWorker / 2) issuedPorts.clear();
-  for (;;) {
-    const port = firstPort + Math.floor(Math.random() * portsPerWorker);
-    if (issuedPorts.has(port) || !(await isFree(port))) continue;
-    issuedPorts.add(port);
-    return port;
-  }
-}
-
-function isFree(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const server = createServer();
-    server.once('error', () => resolve(false));
-    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)));
-  });
-}
+import { freePort } from './free-port.ts';
+import { testEnv } from './test-env.ts';
+import { waitFor } from './wait-for.ts';
 
 /** Credentials of a test's S3-compatible server. */
 export const s3Keys = { accessKeyId: 'test-access', secretAccessKey: 'test-secret' } as const;

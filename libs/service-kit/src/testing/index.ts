@@ -1,0 +1,1 @@
+export { compileSchemas } from './compile-schemas.ts';
