@@ -1,14 +1,9 @@
 import type { Logger } from '@fleet/service-kit';
 import type { StreamClaim, StreamId } from '@fleet/storage';
 import type { Transcoders } from '../transcode/transcoders.ts';
-import {
-  type CameraLink,
-  type EndReason,
-  type FindAacFormat,
-  MediaStream,
-  type StreamCounters,
-  type StreamLimits,
-} from './media-stream.ts';
+import type { CameraLink } from './camera-link.ts';
+import { type EndReason, type FindAacFormat, MediaStream, type StreamCounters } from './media-stream.ts';
+import type { StreamLimits } from './stream-limits.ts';
 import { formatStreamName } from './stream-name.ts';
 import type { Viewer } from './viewer.ts';
 

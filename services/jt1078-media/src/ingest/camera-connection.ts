@@ -1,7 +1,8 @@
 import { FrameAssembler, type MediaFrame, type MediaPacket } from '@fleet/jt1078';
 import type { Logger } from '@fleet/service-kit';
 import type { StreamId, StreamKind } from '@fleet/storage';
-import type { CameraLink, MediaStream } from '../domain/media-stream.ts';
+import type { CameraLink } from '../domain/camera-link.ts';
+import type { MediaStream } from '../domain/media-stream.ts';
 import { canonicalizeSim, formatStreamName } from '../domain/stream-name.ts';
 
 /** Admission of cameras to streams. */
@@ -31,7 +32,7 @@ export interface IngestCounters {
 
 type Channel = {
   readonly id: StreamId;
-  state: 'asking' | 'streaming' | 'refused';
+  state: 'claiming' | 'streaming' | 'refused';
   stream: MediaStream | null;
   pending: MediaFrame[];
   pendingBytes: number;
@@ -173,7 +174,7 @@ export class CameraConnection implements CameraLink {
     if (this.#channels.size >= maxChannels) return null;
     const channel: Channel = {
       id,
-      state: 'asking',
+      state: 'claiming',
       stream: null,
       pending: [],
       pendingBytes: 0,
@@ -189,7 +190,7 @@ export class CameraConnection implements CameraLink {
   #claim(channel: Channel): void {
     channel.unclaimedPackets = 0;
     channel.unclaimedBytes = 0;
-    channel.state = 'asking';
+    channel.state = 'claiming';
     this.#admission.admit(channel.id).then(
       (stream) => this.#onClaimed(channel, stream),
       (error: unknown) => {
@@ -241,7 +242,7 @@ export class CameraConnection implements CameraLink {
     if (channel.stream !== null) {
       this.#addLosses(channel.stream);
       channel.stream.push(frame);
-    } else if (channel.state === 'asking') {
+    } else if (channel.state === 'claiming') {
       this.#bufferFrame(channel, frame);
     }
   }
