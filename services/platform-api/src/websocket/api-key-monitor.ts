@@ -2,71 +2,71 @@ import type { Logger } from '@fleet/service-kit';
 import type { Scope } from '../store/account-repository.ts';
 
 /** The API key of a connection, and its allowed addresses. */
-export interface HangingKey extends Scope {
+export interface BoundApiKey extends Scope {
   readonly id: number;
   readonly addresses: readonly string[];
 }
 
-interface Parts {
+interface MonitorDeps {
   /** Returns the allowed addresses of a key; null for an invalid one. */
-  readonly addressesOf: (key: HangingKey) => Promise<readonly string[] | null>;
+  readonly readAllowedAddresses: (key: BoundApiKey) => Promise<readonly string[] | null>;
   /** Called for a changed key. */
   readonly onChanged: (keyId: number) => void;
   readonly log: Logger;
 }
 
 /** Interval at which each key is checked: a change takes effect within five seconds. */
-const lookEveryMs = 2_000;
+const checkIntervalMs = 2_000;
 /** Many keys are checked one after another. */
-const keysAtOnce = 50;
+const batchSize = 50;
 
 /**
  * Detects changes of the API keys of open connections: address changes are not published, and a revocation may be
  * missed.
  */
 export class ApiKeyMonitor {
-  readonly #parts: Parts;
+  readonly #deps: MonitorDeps;
   /** Time of each key's last check, oldest first. */
-  #lookedMs = new Map<number, number>();
-  #isLooking = false;
+  #checkedAtMs = new Map<number, number>();
+  #isChecking = false;
 
-  constructor(parts: Parts) {
-    this.#parts = parts;
+  constructor(deps: MonitorDeps) {
+    this.#deps = deps;
   }
 
   /** Call it each second with the keys of all connections; duplicates are allowed. */
-  async look(keys: Iterable<HangingKey>): Promise<void> {
-    if (this.#isLooking) return;
-    this.#isLooking = true;
+  async checkDue(keys: Iterable<BoundApiKey>): Promise<void> {
+    if (this.#isChecking) return;
+    this.#isChecking = true;
     try {
-      await Promise.all(this.#due([...keys]).map((key) => this.#lookAt(key)));
+      await Promise.all(this.#due([...keys]).map((key) => this.#check(key)));
     } finally {
-      this.#isLooking = false;
+      this.#isChecking = false;
     }
   }
 
-  #due(keys: readonly HangingKey[]): HangingKey[] {
+  #due(keys: readonly BoundApiKey[]): BoundApiKey[] {
     const now = performance.now();
     const byId = new Map(keys.map((key) => [key.id, key]));
     // Keys without connections are dropped.
-    const lookedMs = new Map([...this.#lookedMs].filter(([id]) => byId.has(id)));
-    for (const id of byId.keys()) if (!lookedMs.has(id)) lookedMs.set(id, now);
-    const due = [...lookedMs].filter(([, atMs]) => now - atMs >= lookEveryMs).slice(0, keysAtOnce);
+    const checkedAtMs = new Map([...this.#checkedAtMs].filter(([id]) => byId.has(id)));
+    for (const id of byId.keys()) if (!checkedAtMs.has(id)) checkedAtMs.set(id, now);
+    const due = [...checkedAtMs].filter(([, atMs]) => now - atMs >= checkIntervalMs).slice(0, batchSize);
     for (const [id] of due) {
-      lookedMs.delete(id);
-      lookedMs.set(id, now);
+      checkedAtMs.delete(id);
+      checkedAtMs.set(id, now);
     }
-    this.#lookedMs = lookedMs;
+    this.#checkedAtMs = checkedAtMs;
     return due.flatMap(([id]) => byId.get(id) ?? []);
   }
 
-  async #lookAt(key: HangingKey): Promise<void> {
+  async #check(key: BoundApiKey): Promise<void> {
     try {
-      const addresses = await this.#parts.addressesOf(key);
-      if (addresses === null || addresses.join() !== key.addresses.join()) this.#parts.onChanged(key.id);
+      const addresses = await this.#deps.readAllowedAddresses(key);
+      if (addresses === null || addresses.join() !== key.addresses.join()) this.#deps.onChanged(key.id);
     } catch (error) {
       // A failed check decides nothing.
-      this.#parts.log.debug({ err: error, keyId: key.id }, 'could not check an API key');
+      this.#deps.log.debug({ err: error, keyId: key.id }, 'could not check an API key');
     }
   }
 }

@@ -1,9 +1,9 @@
 import type { RawData, WebSocket } from 'ws';
-import { type ClientMessage, type MessageId, maxMessageBytes, readClientMessage } from './client-messages.ts';
-import { closeCodes, comeBackReason } from './close-codes.ts';
+import { type ClientMessage, type MessageId, maxMessageBytes, parseClientMessage } from './client-messages.ts';
+import { closeCodes, reconnectReason } from './close-codes.ts';
 import type { Connection } from './connection.ts';
-import { encodeMessage } from './live-event.ts';
 import { MessageLimit } from './message-limit.ts';
+import { encodeMessage } from './outgoing-event.ts';
 import type { Stats } from './stats.ts';
 
 /** Content of `error`. */
@@ -69,7 +69,7 @@ export class ClientInbox {
     onError: (error: unknown) => void,
   ): void {
     if (this.#waiting === maxWaiting) {
-      this.#connection.close(closeCodes.tooSlow, comeBackReason('too slow'));
+      this.#connection.close(closeCodes.tooSlow, reconnectReason('too slow'));
       return;
     }
     this.#waiting += 1;
@@ -89,8 +89,8 @@ export class ClientInbox {
       await handle(message);
     } catch (error) {
       onError(error);
-      const sentence = 'Records cannot be read at the moment. Retry.';
-      sendError(this.#connection, { code: 'unavailable', message: sentence, id: message.id });
+      const errorText = 'Records cannot be read at the moment. Retry.';
+      sendError(this.#connection, { code: 'unavailable', message: errorText, id: message.id });
     }
   }
 
@@ -102,7 +102,7 @@ export class ClientInbox {
       sendError(this.#connection, { code: 'validation_failed', message: 'Messages are JSON text.', id: null });
       return null;
     }
-    const message = readClientMessage(data.toString());
+    const message = parseClientMessage(data.toString());
     this.#count('fault' in message ? 'invalid' : message.type);
     if (!('fault' in message)) return message;
     sendError(this.#connection, message.fault);

@@ -1,7 +1,7 @@
 import { type LiveEventType, liveEventTypes } from '@fleet/bus';
 
 /** Default events of a client. */
-export const usualEvents = ['location', 'status', 'notification'] as const satisfies readonly LiveEventType[];
+export const defaultEvents = ['location', 'status', 'notification'] as const satisfies readonly LiveEventType[];
 
 /** Largest accepted message. */
 export const maxMessageBytes = 4 * 1024;
@@ -32,10 +32,10 @@ export interface MessageFault {
 }
 
 type Fields = Readonly<Record<string, unknown>>;
-type Read<T> = { readonly value: T } | { readonly fault: string };
+type Parsed<T> = { readonly value: T } | { readonly fault: string };
 
 /** Parses a message of a client; never throws. */
-export function readClientMessage(text: string): ClientMessage | { readonly fault: MessageFault } {
+export function parseClientMessage(text: string): ClientMessage | { readonly fault: MessageFault } {
   let fields: unknown;
   try {
     fields = JSON.parse(text);
@@ -44,7 +44,7 @@ export function readClientMessage(text: string): ClientMessage | { readonly faul
   }
   if (!isFields(fields))
     return { fault: { code: 'validation_failed', message: 'A message is an object with a type.', id: null } };
-  const id = readId(fields['id']);
+  const id = parseId(fields['id']);
   const { type } = fields;
   if (type === 'ping') return { type, id };
   if (type === 'resume') {
@@ -54,7 +54,7 @@ export function readClientMessage(text: string): ClientMessage | { readonly faul
       : { fault: { code: 'validation_failed', message: 'since must be the id of a notification.', id } };
   }
   if (type === 'subscribe' || type === 'unsubscribe') {
-    const read = readSelection(fields, type);
+    const read = parseSelection(fields, type);
     return 'fault' in read
       ? { fault: { code: 'validation_failed', message: read.fault, id } }
       : { type, id, selection: read.value };
@@ -66,14 +66,14 @@ const isFields = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** An invalid id is treated as absent: the message itself may be valid. */
-function readId(id: unknown): MessageId {
+function parseId(id: unknown): MessageId {
   if (typeof id === 'string') return id.slice(0, maxIdLength);
   return typeof id === 'number' && Number.isFinite(id) ? id : null;
 }
 
 /** Defaults: all vehicles; the default events to subscribe, all events to unsubscribe. */
-function readSelection(fields: Fields, type: 'subscribe' | 'unsubscribe'): Read<Selection> {
-  const { vehicles = 'all', events = type === 'subscribe' ? usualEvents : liveEventTypes } = fields;
+function parseSelection(fields: Fields, type: 'subscribe' | 'unsubscribe'): Parsed<Selection> {
+  const { vehicles = 'all', events = type === 'subscribe' ? defaultEvents : liveEventTypes } = fields;
   const interval = fields['min_interval_ms'] ?? 0;
   if (vehicles !== 'all' && !(Array.isArray(vehicles) && vehicles.every(isRecordId)))
     return { fault: 'vehicles must be "all" or a list of vehicle ids.' };

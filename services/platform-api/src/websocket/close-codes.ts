@@ -10,5 +10,5 @@ export const closeCodes = {
 } as const;
 
 /** Randomized, so that the clients of a replica do not reconnect at the same time. */
-export const comeBackReason = (why: string): string =>
+export const reconnectReason = (why: string): string =>
   `${why}: come back after ${1 + Math.floor(Math.random() * 30)} s`;

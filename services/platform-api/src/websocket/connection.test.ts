@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals
 import { type WebSocket, WebSocketServer } from 'ws';
 import { LiveClient } from '../testing/live-client.ts';
 import { Connection, type Delivery } from './connection.ts';
-import { encodeMessage } from './live-event.ts';
+import { encodeMessage } from './outgoing-event.ts';
 import { Stats } from './stats.ts';
 
 // Uses real sockets, which respond late on a busy machine.
@@ -39,12 +39,12 @@ afterEach(() => {
 const locationOf = (vehicle: number, serial: number): Delivery => ({
   type: 'location',
   message: encodeMessage('location', { vehicle, serial, filling: 'x'.repeat(1_000) }),
-  placeOf: vehicle,
+  positionVehicleId: vehicle,
 });
 const notice = (id: number, bytes = 10): Delivery => ({
   type: 'notification',
   message: encodeMessage('notification', { id, filling: 'x'.repeat(bytes) }),
-  told: { id, version: 1 },
+  notification: { id, version: 1 },
 });
 
 describe('a slow client', () => {
@@ -82,7 +82,7 @@ describe('a slow client', () => {
   });
 
   it('does not fill the memory while it waits for a snapshot', () => {
-    connection.hold();
+    connection.pause();
     for (let id = 1; connection.isOpen; id += 1) connection.deliver(notice(id, 64 * 1024));
     expect(connection.queuedBytes).toBeLessThanOrEqual(9 * mebibyte);
     expect([...stats.closed]).toEqual([['1013', 1]]);
@@ -92,32 +92,32 @@ describe('a slow client', () => {
     client.socket.pause();
     for (let id = 1; connection.queuedBytes <= 2 * mebibyte; id += 1) connection.deliver(notice(id, 64 * 1024));
     let hasRoom: boolean | undefined;
-    const room = connection.room().then((response) => {
+    const drained = connection.waitForDrain().then((response) => {
       hasRoom = response;
       return response;
     });
     connection.send('pong', encodeMessage('pong', {}));
     expect(hasRoom).toBeUndefined();
     client.socket.resume();
-    expect(await room).toBe(true);
+    expect(await drained).toBe(true);
   });
 });
 
 describe('buffered events', () => {
   it('follow records that are read from the database, once', async () => {
-    const release = connection.hold();
-    const releaseOther = connection.hold();
+    const resume = connection.pause();
+    const resumeOther = connection.pause();
     connection.deliver(notice(3));
     connection.deliver(notice(2));
     connection.deliver(locationOf(1, 1));
     connection.deliver(locationOf(1, 2));
-    connection.catchUp(notice(1));
-    connection.catchUp(notice(2));
+    connection.deliverNow(notice(1));
+    connection.deliverNow(notice(2));
     connection.send('snapshot', encodeMessage('snapshot', {}));
-    release();
-    release();
+    resume();
+    resume();
     connection.send('pong', encodeMessage('pong', {}));
-    releaseOther();
+    resumeOther();
     await client.next('location');
     expect(client.messages.map(({ type, data }) => [type, data['id'] ?? data['serial']])).toEqual([
       ['notification', 1],

@@ -1,21 +1,21 @@
 import { randomBytes } from 'node:crypto';
 import type { Duplex } from 'node:stream';
 import type { WebSocket } from 'ws';
-import { closeCodes, comeBackReason } from './close-codes.ts';
+import { closeCodes, reconnectReason } from './close-codes.ts';
 import type { Stats } from './stats.ts';
 
 /** Above this size only the newest position of each vehicle is buffered. */
-const crowdedBytes = 1024 * 1024;
+const softLimitBytes = 1024 * 1024;
 /** Above this size the client is too slow. */
-const fullBytes = 8 * 1024 * 1024;
+const hardLimitBytes = 8 * 1024 * 1024;
 /** Number of delivered notification versions that are stored: more than a resume can repeat. */
-const maxTold = 600;
+const maxDeliveredVersions = 600;
 const maxMissedPings = 2;
 
 const asText = { binary: false, fin: true };
 
 /** Identifies repeated notifications. */
-export interface LatestReadings {
+export interface NotificationVersion {
   readonly id: number;
   readonly version: number;
 }
@@ -25,8 +25,8 @@ export interface Delivery {
   readonly type: string;
   readonly message: Buffer;
   /** A newer position of the vehicle may replace this one. */
-  readonly placeOf?: number;
-  readonly told?: LatestReadings;
+  readonly positionVehicleId?: number;
+  readonly notification?: NotificationVersion;
 }
 
 /**
@@ -40,11 +40,11 @@ export class Connection {
   readonly #socket: Duplex;
   readonly #stats: Stats;
   /** Newest positions that wait for buffer space or for a snapshot. */
-  readonly #parked = new Map<number, Delivery>();
-  readonly #told = new Map<number, number>();
-  #held: Delivery[] = [];
-  #heldBytes = 0;
-  #holders = 0;
+  readonly #waitingPositions = new Map<number, Delivery>();
+  readonly #deliveredVersions = new Map<number, number>();
+  #deferred: Delivery[] = [];
+  #deferredBytes = 0;
+  #pauseCount = 0;
   #missedPings = 0;
 
   constructor(ws: WebSocket, socket: Duplex, stats: Stats) {
@@ -56,8 +56,8 @@ export class Connection {
     };
     ws.on('pong', isAlive);
     ws.on('message', isAlive);
-    ws.on('close', () => this.#forget());
-    socket.on('drain', () => this.#unpark());
+    ws.on('close', () => this.#clear());
+    socket.on('drain', () => this.#sendWaitingPositions());
   }
 
   get isOpen(): boolean {
@@ -66,7 +66,7 @@ export class Connection {
 
   /** Bytes that the client has not read. */
   get queuedBytes(): number {
-    return this.#ws.bufferedAmount + this.#heldBytes;
+    return this.#ws.bufferedAmount + this.#deferredBytes;
   }
 
   /** Sends a response immediately. */
@@ -77,37 +77,37 @@ export class Connection {
   /** Sends a live event, or a record for it. Buffers it during a snapshot, and drops a repeated notification. */
   deliver(delivery: Delivery): void {
     if (!this.isOpen) return;
-    const { placeOf } = delivery;
-    if (placeOf !== undefined) return this.#deliverPosition(placeOf, delivery);
-    if (this.#holders === 0) return this.#tell(delivery);
-    this.#held.push(delivery);
-    this.#heldBytes += delivery.message.length;
-    if (this.queuedBytes > fullBytes) this.#endSlow();
+    const { positionVehicleId } = delivery;
+    if (positionVehicleId !== undefined) return this.#deliverPosition(positionVehicleId, delivery);
+    if (this.#pauseCount === 0) return this.#sendUnlessDelivered(delivery);
+    this.#deferred.push(delivery);
+    this.#deferredBytes += delivery.message.length;
+    if (this.queuedBytes > hardLimitBytes) this.#closeSlow();
   }
 
   /** Sends a notification from the records, before buffered events. */
-  catchUp(delivery: Delivery): void {
-    this.#tell(delivery);
+  deliverNow(delivery: Delivery): void {
+    this.#sendUnlessDelivered(delivery);
   }
 
   /**
    * Buffers live events until the returned function is called, so that records that are read in the meantime come
    * first.
    */
-  hold(): () => void {
-    this.#holders += 1;
-    let isHolding = true;
+  pause(): () => void {
+    this.#pauseCount += 1;
+    let isPaused = true;
     return () => {
-      if (!isHolding) return;
-      isHolding = false;
-      this.#holders -= 1;
-      if (this.#holders === 0) this.#release();
+      if (!isPaused) return;
+      isPaused = false;
+      this.#pauseCount -= 1;
+      if (this.#pauseCount === 0) this.#resume();
     };
   }
 
   /** Resolves once much data can be sent; false when the connection has ended. */
-  async room(): Promise<boolean> {
-    while (this.isOpen && this.#ws.bufferedAmount > crowdedBytes / 2)
+  async waitForDrain(): Promise<boolean> {
+    while (this.isOpen && this.#ws.bufferedAmount > softLimitBytes / 2)
       await new Promise<void>((resolve) => {
         const end = (): void => {
           this.#socket.off('drain', end).off('close', end);
@@ -139,7 +139,7 @@ export class Connection {
     if (this.#ws.readyState !== this.#ws.OPEN) return;
     this.#stats.count(this.#stats.closed, String(code));
     this.#ws.close(code, reason);
-    this.#forget();
+    this.#clear();
   }
 
   terminate(): void {
@@ -147,63 +147,64 @@ export class Connection {
   }
 
   #deliverPosition(vehicleId: number, delivery: Delivery): void {
-    if (this.#holders === 0 && this.#ws.bufferedAmount <= crowdedBytes) {
-      this.#parked.delete(vehicleId);
+    if (this.#pauseCount === 0 && this.#ws.bufferedAmount <= softLimitBytes) {
+      this.#waitingPositions.delete(vehicleId);
       this.#write(delivery);
       return;
     }
-    if (this.#parked.has(vehicleId)) this.#stats.droppedLocations += 1;
-    this.#parked.set(vehicleId, delivery);
+    if (this.#waitingPositions.has(vehicleId)) this.#stats.droppedLocations += 1;
+    this.#waitingPositions.set(vehicleId, delivery);
   }
 
-  #release(): void {
-    const held = this.#held;
-    this.#held = [];
-    this.#heldBytes = 0;
-    for (const delivery of held) this.#tell(delivery);
-    this.#unpark();
+  #resume(): void {
+    const deferred = this.#deferred;
+    this.#deferred = [];
+    this.#deferredBytes = 0;
+    for (const delivery of deferred) this.#sendUnlessDelivered(delivery);
+    this.#sendWaitingPositions();
   }
 
-  #unpark(): void {
-    if (this.#holders > 0) return;
-    for (const [vehicleId, delivery] of this.#parked) {
-      if (!this.isOpen || this.#ws.bufferedAmount > crowdedBytes) return;
-      this.#parked.delete(vehicleId);
+  #sendWaitingPositions(): void {
+    if (this.#pauseCount > 0) return;
+    for (const [vehicleId, delivery] of this.#waitingPositions) {
+      if (!this.isOpen || this.#ws.bufferedAmount > softLimitBytes) return;
+      this.#waitingPositions.delete(vehicleId);
       this.#write(delivery);
     }
   }
 
-  #tell(delivery: Delivery): void {
-    const { told } = delivery;
-    if (told !== undefined) {
-      const known = this.#told.get(told.id);
-      if (known !== undefined && known >= told.version) return;
-      this.#told.delete(told.id);
-      this.#told.set(told.id, told.version);
-      const [oldest] = this.#told.keys();
-      if (this.#told.size > maxTold && oldest !== undefined) this.#told.delete(oldest);
+  #sendUnlessDelivered(delivery: Delivery): void {
+    const { notification } = delivery;
+    if (notification !== undefined) {
+      const known = this.#deliveredVersions.get(notification.id);
+      if (known !== undefined && known >= notification.version) return;
+      this.#deliveredVersions.delete(notification.id);
+      this.#deliveredVersions.set(notification.id, notification.version);
+      const [oldest] = this.#deliveredVersions.keys();
+      if (this.#deliveredVersions.size > maxDeliveredVersions && oldest !== undefined)
+        this.#deliveredVersions.delete(oldest);
     }
     this.#write(delivery);
   }
 
   #write({ type, message }: Pick<Delivery, 'type' | 'message'>): void {
     if (!this.isOpen) return;
-    if (this.queuedBytes + message.length > fullBytes) {
-      this.#endSlow();
+    if (this.queuedBytes + message.length > hardLimitBytes) {
+      this.#closeSlow();
       return;
     }
     this.#ws.send(message, asText);
     this.#stats.count(this.#stats.sent, type);
   }
 
-  #endSlow(): void {
-    this.close(closeCodes.tooSlow, comeBackReason('too slow'));
+  #closeSlow(): void {
+    this.close(closeCodes.tooSlow, reconnectReason('too slow'));
   }
 
-  #forget(): void {
-    this.#parked.clear();
-    this.#told.clear();
-    this.#held = [];
-    this.#heldBytes = 0;
+  #clear(): void {
+    this.#waitingPositions.clear();
+    this.#deliveredVersions.clear();
+    this.#deferred = [];
+    this.#deferredBytes = 0;
   }
 }

@@ -5,29 +5,29 @@ import { readWebsocketToken } from '../domains/last-positions/websocket-tokens.t
 import { openLinkSocket, stillLive } from '../domains/share-links/opening.ts';
 import { slugPattern } from '../domains/share-links/rules.ts';
 import type { Deps } from '../platform/deps.ts';
+import { AccountFeeds } from './account-feeds.ts';
 import { ClientInbox } from './client-inbox.ts';
 import type { ClientMessage } from './client-messages.ts';
-import { closeCodes, comeBackReason } from './close-codes.ts';
+import { closeCodes, reconnectReason } from './close-codes.ts';
 import type { Connection } from './connection.ts';
-import { Feeds } from './feeds.ts';
-import { paceTickMs } from './pace.ts';
-import { ConnectionRegistry, type Counted, refreshMs } from './registry.ts';
+import { ConnectionRegistry, type RegisteredConnection, refreshIntervalMs } from './connection-registry.ts';
+import { throttleTickMs } from './location-throttle.ts';
 import { ShareViewer } from './share-viewer.ts';
 import { Snapshots } from './snapshots.ts';
 import type { Stats } from './stats.ts';
-import type { Asked } from './upgrade.ts';
+import type { ConnectionRequest } from './upgrade.ts';
 import { heartbeatSeconds, UserViewer } from './user-viewer.ts';
 import { VisibilityCache } from './visibility-cache.ts';
 
 const maxTokenLength = 200;
 /** Concurrent share pages of one link in each process. */
-const maxPagesOfLink = 100;
+const maxPagesPerLink = 100;
 /** Interval at which open share links are checked: an ended one is closed within five seconds. */
-const linkCheckMs = 2_000;
-const linksAtOnce = 500;
+const linkCheckIntervalMs = 2_000;
+const linkBatchSize = 500;
 
 /** Dependencies of connections beside those of all domains. */
-export interface HubParts {
+export interface HubDeps {
   readonly principals: Principals;
   readonly stats: Stats;
   /** Length of a second of the heartbeat; shorter in tests. */
@@ -45,33 +45,33 @@ interface Viewer {
 export class Hub {
   readonly #deps: Deps;
   readonly #stats: Stats;
-  readonly #views: VisibilityCache;
-  readonly #feeds: Feeds;
+  readonly #visibilities: VisibilityCache;
+  readonly #feeds: AccountFeeds;
   readonly #snapshots: Snapshots;
   readonly #registry: ConnectionRegistry;
   readonly #connections = new Set<Connection>();
-  readonly #users = new Map<UserViewer, Counted>();
+  readonly #users = new Map<UserViewer, RegisteredConnection>();
   readonly #pages = new Set<ShareViewer>();
   readonly #timers: readonly NodeJS.Timeout[];
   #second = 0;
 
-  constructor(deps: Deps, { principals, stats, secondMs = 1_000 }: HubParts) {
+  constructor(deps: Deps, { principals, stats, secondMs = 1_000 }: HubDeps) {
     const { bus, log, records, redis } = deps;
     this.#deps = deps;
     this.#stats = stats;
-    this.#views = new VisibilityCache({ bus, log, records, redis, principals });
-    this.#feeds = new Feeds(deps, () => this.#views.current());
+    this.#visibilities = new VisibilityCache({ bus, log, records, redis, principals });
+    this.#feeds = new AccountFeeds(deps, () => this.#visibilities.refreshAll());
     this.#snapshots = new Snapshots(deps);
     this.#registry = new ConnectionRegistry(deps);
     this.#timers = [
-      setInterval(() => this.#eachSecond(), secondMs),
-      setInterval(() => this.#flush(), paceTickMs),
-      setInterval(() => void this.#checkPages(), linkCheckMs),
+      setInterval(() => this.#onSecond(), secondMs),
+      setInterval(() => this.#flush(), throttleTickMs),
+      setInterval(() => void this.#checkLinks(), linkCheckIntervalMs),
     ];
   }
 
   /** Handles a new connection. */
-  welcome(ws: WebSocket, connection: Connection, requested: Asked): void {
+  accept(ws: WebSocket, connection: Connection, requested: ConnectionRequest): void {
     this.#connections.add(connection);
     let viewer: Viewer | undefined;
     const handle = async (message: ClientMessage): Promise<void> => viewer?.handle(message);
@@ -94,7 +94,7 @@ export class Hub {
     };
     admit().catch((error: unknown) => {
       this.#deps.log.warn({ err: error, connectionId: connection.id }, 'could not open a websocket connection');
-      connection.close(closeCodes.restart, comeBackReason('unavailable'));
+      connection.close(closeCodes.restart, reconnectReason('unavailable'));
     });
   }
 
@@ -105,40 +105,40 @@ export class Hub {
   stop(): void {
     for (const timer of this.#timers) clearInterval(timer);
     this.#registry.stop();
-    this.#views.stop();
+    this.#visibilities.stop();
     this.#feeds.stop();
   }
 
-  async #admitUser(connection: Connection, { token, ip }: Asked): Promise<Viewer | undefined> {
+  async #admitUser(connection: Connection, { token, ip }: ConnectionRequest): Promise<Viewer | undefined> {
     const isToken = token !== undefined && token.length <= maxTokenLength;
     const holder = isToken ? await readWebsocketToken(this.#deps.redis, token) : null;
-    const view = holder === null ? 'token' : await this.#views.open(holder);
-    if (view === 'token') {
+    const visibility = holder === null ? 'token' : await this.#visibilities.open(holder);
+    if (visibility === 'token') {
       connection.close(closeCodes.token, 'the token is missing, has expired or is not valid');
       return undefined;
     }
-    if (view === 'suspended') {
+    if (visibility === 'suspended') {
       connection.close(closeCodes.accessLost, 'the account is suspended');
       return undefined;
     }
-    if (!view.isOpenFrom(ip)) {
+    if (!visibility.isOpenFrom(ip)) {
       // Another connection with this token may be about to use the view, from an allowed address; unused, it is dropped
       // soon.
       connection.close(closeCodes.token, 'the token is not valid from this address');
       return undefined;
     }
     const { id, openedMs } = connection;
-    const { userId } = view.caller;
-    const viewer = new UserViewer({ ...this.#parts, deps: this.#deps }, connection, view, ip);
-    const counted: Counted = {
+    const { userId } = visibility.caller;
+    const viewer = new UserViewer({ ...this.#viewerDeps, deps: this.#deps }, connection, visibility, ip);
+    const registered: RegisteredConnection = {
       id,
       userId,
       openedMs,
       displace: () => connection.close(closeCodes.limits, 'replaced by a newer connection of the user'),
     };
-    this.#users.set(viewer, counted);
+    this.#users.set(viewer, registered);
     this.#stats.open.user += 1;
-    await this.#registry.add(counted);
+    await this.#registry.add(registered);
     return {
       open: () => viewer.open(),
       handle: (message) => viewer.handle(message),
@@ -146,13 +146,16 @@ export class Hub {
         if (!this.#users.delete(viewer)) return;
         this.#stats.open.user -= 1;
         viewer.close();
-        this.#registry.remove(counted);
-        this.#views.release(view);
+        this.#registry.remove(registered);
+        this.#visibilities.release(visibility);
       },
     };
   }
 
-  async #admitPage(connection: Connection, { share = '', ticket, password, ip }: Asked): Promise<Viewer | undefined> {
+  async #admitPage(
+    connection: Connection,
+    { share = '', ticket, password, ip }: ConnectionRequest,
+  ): Promise<Viewer | undefined> {
     let page: ShareViewer;
     try {
       if (!new RegExp(slugPattern).test(share)) throw new AppError('not_found', 'There is no such share link.');
@@ -163,13 +166,13 @@ export class Hub {
         await openLinkSocket(this.#deps, share, { ticket, password, ip }),
       );
     } catch (error) {
-      const code = error instanceof AppError ? refusalCodes[error.status] : undefined;
+      const code = error instanceof AppError ? closeCodeByStatus[error.status] : undefined;
       if (code === undefined || !(error instanceof AppError)) throw error;
       connection.close(code, error.message);
       return undefined;
     }
     const { _id: linkId } = page.opened.link;
-    if ([...this.#pages].filter(({ opened }) => opened.link._id === linkId).length >= maxPagesOfLink) {
+    if ([...this.#pages].filter(({ opened }) => opened.link._id === linkId).length >= maxPagesPerLink) {
       connection.close(closeCodes.limits, 'too many pages of this link are open');
       return undefined;
     }
@@ -186,7 +189,7 @@ export class Hub {
     };
   }
 
-  get #parts() {
+  get #viewerDeps() {
     return { feeds: this.#feeds, snapshots: this.#snapshots };
   }
 
@@ -196,27 +199,28 @@ export class Hub {
   }
 
   /** Pings and registry heartbeats are spread over their interval. */
-  #eachSecond(): void {
+  #onSecond(): void {
     this.#second = (this.#second + 1) % heartbeatSeconds;
     const slotOf = (id: string): number => Number.parseInt(id.slice(0, 6), 16) % heartbeatSeconds;
     for (const connection of this.#connections) if (slotOf(connection.id) === this.#second) connection.ping();
-    for (const counted of this.#users.values())
-      if (slotOf(counted.id) === this.#second % (refreshMs / 1_000)) void this.#registry.refresh(counted);
+    for (const registered of this.#users.values())
+      if (slotOf(registered.id) === this.#second % (refreshIntervalMs / 1_000)) void this.#registry.refresh(registered);
   }
 
-  async #checkPages(): Promise<void> {
+  async #checkLinks(): Promise<void> {
     const nowMs = Date.now();
-    const end = ({ connection }: ShareViewer): void =>
+    const closeEnded = ({ connection }: ShareViewer): void =>
       connection.close(closeCodes.shareEnded, 'the share link has ended');
     // That is known without the records, which may be unavailable.
-    for (const page of this.#pages) if (page.opened.link.expiresAt.getTime() <= nowMs) end(page);
+    for (const page of this.#pages) if (page.opened.link.expiresAt.getTime() <= nowMs) closeEnded(page);
     const pages = [...this.#pages];
     const ids = [...new Set(pages.map(({ opened }) => opened.link._id))];
     try {
-      for (let at = 0; at < ids.length; at += linksAtOnce) {
-        const part = ids.slice(at, at + linksAtOnce);
-        const live = await stillLive(this.#deps, part);
-        for (const page of pages) if (part.includes(page.opened.link._id) && !live.has(page.opened.link._id)) end(page);
+      for (let at = 0; at < ids.length; at += linkBatchSize) {
+        const batch = ids.slice(at, at + linkBatchSize);
+        const liveIds = await stillLive(this.#deps, batch);
+        for (const page of pages)
+          if (batch.includes(page.opened.link._id) && !liveIds.has(page.opened.link._id)) closeEnded(page);
       }
     } catch (error) {
       this.#deps.log.warn({ err: error }, 'could not check share links');
@@ -225,7 +229,7 @@ export class Hub {
 }
 
 /** Maps errors of a share link to close codes, by HTTP status. */
-const refusalCodes: Readonly<Record<number, number>> = {
+const closeCodeByStatus: Readonly<Record<number, number>> = {
   401: closeCodes.token,
   404: closeCodes.shareEnded,
   410: closeCodes.shareEnded,

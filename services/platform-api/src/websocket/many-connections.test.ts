@@ -6,13 +6,13 @@ import { verifyKey } from '../domains/api-keys/use-cases.ts';
 import { makeWebsocketToken } from '../domains/last-positions/websocket-tokens.ts';
 import type { User } from '../domains/users/schema.ts';
 import { LiveHarness } from '../testing/live-harness.ts';
-import { maxConnections } from './registry.ts';
+import { maxConnectionsPerUser } from './connection-registry.ts';
 
 // Five thousand handshakes on a machine that may be busy.
 jest.setTimeout(600_000);
 
 const users = 500;
-const connections = users * maxConnections;
+const connections = users * maxConnectionsPerUser;
 const mebibyte = 1024 * 1024;
 
 let live: LiveHarness;
@@ -82,7 +82,7 @@ describe('five thousand connections to one process', () => {
     const clients = new CountingClients();
     const url = `${live.base.replace('http', 'ws')}/ws?token=`;
     for (const token of tokens) {
-      for (let n = 0; n < maxConnections; n += 1) clients.open(url + token);
+      for (let n = 0; n < maxConnectionsPerUser; n += 1) clients.open(url + token);
       // As many concurrent handshakes as the queue of a listening socket allows.
       await waitFor(() => clients.sockets.length - clients.total('hello') < 400);
     }

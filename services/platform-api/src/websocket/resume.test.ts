@@ -61,8 +61,8 @@ describe('resume', () => {
     expect(new Set(ids)).toEqual(new Set([...records.slice(1), later].map(({ _id }) => _id)));
     expect(ids).toHaveLength(5);
     expect(ids.at(-1)).toBe(later._id);
-    const [, told] = client.of('notification');
-    expect(told?.data).toMatchObject({ notification_type: 'sos', user: harness.ours.owner.id, driver_id: 9 });
+    const [, second] = client.of('notification');
+    expect(second?.data).toMatchObject({ notification_type: 'sos', user: harness.ours.owner.id, driver_id: 9 });
     expect(client.of('error')).toEqual([]);
   });
 

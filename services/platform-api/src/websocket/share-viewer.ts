@@ -1,10 +1,10 @@
 import type { OpenedLink } from '../domains/share-links/opening.ts';
 import { isNowhere, somewhere } from '../domains/share-links/rules.ts';
+import type { AccountFeeds, FeedViewer } from './account-feeds.ts';
 import { sendError } from './client-inbox.ts';
 import type { ClientMessage } from './client-messages.ts';
 import type { Connection } from './connection.ts';
-import type { Feeds, FeedViewer } from './feeds.ts';
-import { encodeMessage, type OutgoingEvent, publicPart } from './live-event.ts';
+import { encodeMessage, type OutgoingEvent, publicData } from './outgoing-event.ts';
 import { snapshotMessages } from './snapshots.ts';
 import { heartbeatSeconds } from './user-viewer.ts';
 
@@ -12,16 +12,16 @@ import { heartbeatSeconds } from './user-viewer.ts';
 export class ShareViewer implements FeedViewer {
   readonly opened: OpenedLink;
   readonly connection: Connection;
-  readonly #feeds: Feeds;
+  readonly #feeds: AccountFeeds;
 
-  constructor(feeds: Feeds, connection: Connection, opened: OpenedLink) {
+  constructor(feeds: AccountFeeds, connection: Connection, opened: OpenedLink) {
     this.#feeds = feeds;
     this.connection = connection;
     this.opened = opened;
   }
 
   async open(): Promise<void> {
-    const release = this.connection.hold();
+    const resume = this.connection.pause();
     try {
       this.#feeds.join(this.opened.link.accountId, this);
       this.#send('hello', {
@@ -32,11 +32,11 @@ export class ShareViewer implements FeedViewer {
         subscriptions: [],
       });
       const location = somewhere(this.opened.present.location);
-      const response = location !== null && this.#showsLocation ? [publicPart('location', { ...location })] : [];
-      for (const message of snapshotMessages(response)) this.connection.send('snapshot', message);
-      await this.#feeds.settled();
+      const locations = location !== null && this.#showsLocation ? [publicData('location', { ...location })] : [];
+      for (const message of snapshotMessages(locations)) this.connection.send('snapshot', message);
+      await this.#feeds.flushSubscriptions();
     } finally {
-      release();
+      resume();
     }
   }
 
@@ -58,7 +58,7 @@ export class ShareViewer implements FeedViewer {
     const { type, vehicleId } = event;
     if (vehicleId !== this.opened.link.vehicleId) return;
     if (type === 'location' && this.#showsLocation && !isNowhere(event.data, event.data['gps_valid']))
-      this.connection.deliver({ type, message: event.messageFor('public'), placeOf: vehicleId });
+      this.connection.deliver({ type, message: event.messageFor('public'), positionVehicleId: vehicleId });
     if (type === 'status') this.connection.deliver({ type, message: event.messageFor('public') });
   }
 

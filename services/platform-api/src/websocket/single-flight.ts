@@ -1,4 +1,4 @@
-interface Turn<T> {
+interface Flight<T> {
   readonly running: Promise<T>;
   next: Promise<T> | undefined;
 }
@@ -9,29 +9,29 @@ interface Turn<T> {
  */
 export class SingleFlight<T> {
   readonly #read: (key: number) => Promise<T>;
-  readonly #turns = new Map<number, Turn<T>>();
+  readonly #flights = new Map<number, Flight<T>>();
 
   constructor(read: (key: number) => Promise<T>) {
     this.#read = read;
   }
 
   get(key: number): Promise<T> {
-    const turn = this.#turns.get(key);
-    if (turn === undefined) return this.#begin(key);
-    turn.next ??= turn.running.then(
+    const flight = this.#flights.get(key);
+    if (flight === undefined) return this.#begin(key);
+    flight.next ??= flight.running.then(
       () => this.#begin(key),
       () => this.#begin(key),
     );
-    return turn.next;
+    return flight.next;
   }
 
   #begin(key: number): Promise<T> {
     const running = this.#read(key);
-    const turn: Turn<T> = { running, next: undefined };
-    this.#turns.set(key, turn);
+    const flight: Flight<T> = { running, next: undefined };
+    this.#flights.set(key, flight);
     const end = (): void => {
       // A waiting caller starts the next read, which replaces this one.
-      if (turn.next === undefined && this.#turns.get(key) === turn) this.#turns.delete(key);
+      if (flight.next === undefined && this.#flights.get(key) === flight) this.#flights.delete(key);
     };
     running.then(end, end);
     return running;

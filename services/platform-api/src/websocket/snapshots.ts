@@ -2,7 +2,7 @@ import type { LocationResponse } from '../domains/last-positions/responses.ts';
 import { positionsOfAccount } from '../domains/vehicles/newest-positions.ts';
 import type { Deps } from '../platform/deps.ts';
 import type { Selection } from './client-messages.ts';
-import { encodeMessage } from './live-event.ts';
+import { encodeMessage } from './outgoing-event.ts';
 import { SingleFlight } from './single-flight.ts';
 import type { UserVisibility } from './visibility-cache.ts';
 
@@ -46,18 +46,18 @@ export class Snapshots {
   }
 
   /** Returns the newest positions of the vehicles that a user may see. */
-  async messagesFor(view: UserVisibility, vehicles: Selection['vehicles']): Promise<readonly Buffer[]> {
-    const { caller, ownIds, shares } = view;
+  async messagesFor(visibility: UserVisibility, vehicles: Selection['vehicles']): Promise<readonly Buffer[]> {
+    const { caller, ownIds, shares } = visibility;
     const requested = vehicles === 'all' ? null : new Set(vehicles);
     if (requested === null && ownIds === null && shares.length === 0)
       return (await this.#accounts.get(caller.accountId)).messages;
-    const isAsked = (id: number): boolean => requested === null || requested.has(id);
-    const own = await this.#own(view, vehicles);
-    const shared = await this.#shared(view, isAsked);
+    const isRequested = (id: number): boolean => requested === null || requested.has(id);
+    const own = await this.#ownLocations(visibility, vehicles);
+    const shared = await this.#sharedLocations(visibility, isRequested);
     return snapshotMessages([...own, ...shared]);
   }
 
-  async #own(
+  async #ownLocations(
     { caller, ownIds }: UserVisibility,
     vehicles: Selection['vehicles'],
   ): Promise<readonly LocationResponse[]> {
@@ -67,10 +67,13 @@ export class Snapshots {
     return ids.length === 0 ? [] : positionsOfAccount(this.#deps, accountId, ids);
   }
 
-  async #shared(view: UserVisibility, isAsked: (id: number) => boolean): Promise<LocationResponse[]> {
+  async #sharedLocations(
+    visibility: UserVisibility,
+    isRequested: (id: number) => boolean,
+  ): Promise<LocationResponse[]> {
     const idsByAccount = new Map<number, number[]>();
-    for (const { accountId, vehicleId } of view.shares)
-      if (isAsked(vehicleId) && view.accessTo(accountId, vehicleId)?.audience === 'shared')
+    for (const { accountId, vehicleId } of visibility.shares)
+      if (isRequested(vehicleId) && visibility.accessTo(accountId, vehicleId)?.audience === 'shared')
         idsByAccount.set(accountId, [...(idsByAccount.get(accountId) ?? []), vehicleId]);
     const found: LocationResponse[] = [];
     for (const [accountId, ids] of idsByAccount)

@@ -4,7 +4,7 @@ import type { LiveEvent } from '@fleet/bus';
 const maxStreams = 2_000;
 
 /** Newest delivered change of a stream. */
-type Newest = Pick<LiveEvent, 'order' | 'startId'>;
+type NewestChange = Pick<LiveEvent, 'order' | 'startId'>;
 
 /**
  * Drops stream events older than one already delivered. Events can arrive out of order because several replicas forward
@@ -12,7 +12,7 @@ type Newest = Pick<LiveEvent, 'order' | 'startId'>;
  */
 export class StaleEventFilter {
   /** The stream that changed last is at the end. */
-  readonly #newest = new Map<string, Newest>();
+  readonly #newest = new Map<string, NewestChange>();
 
   /**
    * Returns false for a change older than a delivered one. Changes of different publishers cannot be compared and are

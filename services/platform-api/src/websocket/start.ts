@@ -3,14 +3,14 @@ import type { Duplex } from 'node:stream';
 import type { Lifecycle, Registry } from '@fleet/service-kit';
 import { type WebSocket, WebSocketServer } from 'ws';
 import type { Deps } from '../platform/deps.ts';
-import { closeCodes, comeBackReason } from './close-codes.ts';
+import { closeCodes, reconnectReason } from './close-codes.ts';
 import { Connection } from './connection.ts';
-import { Hub, type HubParts } from './hub.ts';
+import { Hub, type HubDeps } from './hub.ts';
 import { Stats } from './stats.ts';
-import { readUpgrade, refuseUpgrade, trustedProxies } from './upgrade.ts';
+import { parseUpgrade, rejectUpgrade, trustedProxies } from './upgrade.ts';
 
 /** Dependencies of the websocket beside those of all domains. */
-export interface WebsocketParts extends Pick<HubParts, 'principals' | 'secondMs'> {
+export interface WebsocketOptions extends Pick<HubDeps, 'principals' | 'secondMs'> {
   readonly origins: ReadonlySet<string>;
   readonly metrics: Registry;
 }
@@ -18,13 +18,13 @@ export interface WebsocketParts extends Pick<HubParts, 'principals' | 'secondMs'
 /** A larger message closes the connection unread; above 4 KiB it is read and rejected. */
 const maxPayloadBytes = 256 * 1024;
 /** Time-out of the close handshake at shutdown. */
-const farewellMs = 2_000;
+const closeTimeoutMs = 2_000;
 
 /** Accepts websocket connections on a listening server until the service stops. */
-export function startWebsocket(deps: Deps, lifecycle: Lifecycle, server: Server, parts: WebsocketParts): void {
+export function startWebsocket(deps: Deps, lifecycle: Lifecycle, server: Server, options: WebsocketOptions): void {
   const stats = new Stats();
-  stats.register(parts.metrics);
-  const hub = new Hub(deps, { ...parts, stats });
+  stats.register(options.metrics);
+  const hub = new Hub(deps, { ...options, stats });
   const sockets = new WebSocketServer({
     noServer: true,
     clientTracking: true,
@@ -36,30 +36,30 @@ export function startWebsocket(deps: Deps, lifecycle: Lifecycle, server: Server,
   const upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer): void => {
     // A client that has disconnected needs no response; without a listener its error would end the process.
     socket.on('error', () => socket.destroy());
-    const requested = readUpgrade(request, { origins: parts.origins, isTrusted });
-    if ('status' in requested) return refuseUpgrade(socket, requested.status, requested.error);
-    if (lifecycle.isStopping) return refuseUpgrade(socket, 503, 'The service is stopping.');
+    const requested = parseUpgrade(request, { origins: options.origins, isTrusted });
+    if ('status' in requested) return rejectUpgrade(socket, requested.status, requested.error);
+    if (lifecycle.isStopping) return rejectUpgrade(socket, 503, 'The service is stopping.');
     sockets.handleUpgrade(request, socket, head, (ws) => {
       ws.on('error', (error) => deps.log.debug({ err: error }, 'websocket connection failed'));
-      hub.welcome(ws, new Connection(ws, socket, stats), requested);
+      hub.accept(ws, new Connection(ws, socket, stats), requested);
     });
   };
   server.on('upgrade', upgrade);
   lifecycle.onStop('websocket', async () => {
-    await sayFarewell(sockets.clients, hub);
+    await closeGracefully(sockets.clients, hub);
     hub.stop();
   });
 }
 
 /** Requests all clients to reconnect, at spread times, and closes those that do not respond. */
-async function sayFarewell(clients: ReadonlySet<WebSocket>, hub: Hub): Promise<void> {
-  const gone = [...clients].map((ws) => new Promise<void>((resolve) => ws.once('close', () => resolve())));
-  hub.closeAll(closeCodes.restart, () => comeBackReason('restart'));
+async function closeGracefully(clients: ReadonlySet<WebSocket>, hub: Hub): Promise<void> {
+  const closed = [...clients].map((ws) => new Promise<void>((resolve) => ws.once('close', () => resolve())));
+  hub.closeAll(closeCodes.restart, () => reconnectReason('restart'));
   let timer: NodeJS.Timeout | undefined;
-  const limit = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, farewellMs);
+  const timeout = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, closeTimeoutMs);
   });
-  await Promise.race([Promise.all(gone), limit]);
+  await Promise.race([Promise.all(closed), timeout]);
   clearTimeout(timer);
   for (const ws of clients) ws.terminate();
 }

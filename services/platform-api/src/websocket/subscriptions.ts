@@ -1,8 +1,8 @@
 import type { LiveEventType } from '@fleet/bus';
-import { type Selection, usualEvents } from './client-messages.ts';
+import { defaultEvents, type Selection } from './client-messages.ts';
 
 /** A subscription in `hello` and `subscribed`. */
-export interface SubscriptionShown {
+export interface SubscriptionResponse {
   readonly vehicles: 'all' | readonly number[];
   /** Vehicles that `all` excludes. */
   readonly except?: readonly number[];
@@ -10,13 +10,13 @@ export interface SubscriptionShown {
   readonly min_interval_ms: number;
 }
 
-interface Wide {
+interface AllVehicles {
   readonly intervalMs: number;
   readonly except: Set<number>;
 }
 
 /** Single vehicles that a connection may name. */
-const maxNamed = 10_000;
+const maxSingleVehicles = 10_000;
 
 /**
  * Subscriptions of a connection: the default events of all vehicles until the first message, then what it subscribed to
@@ -24,95 +24,98 @@ const maxNamed = 10_000;
  */
 export class Subscriptions {
   /** Of all vehicles. */
-  readonly #wide = new Map<LiveEventType, Wide>();
+  readonly #allVehicles = new Map<LiveEventType, AllVehicles>();
   /** Of single vehicles, in addition: milliseconds between positions. */
-  readonly #single = new Map<number, Map<LiveEventType, number>>();
-  #isUntouched = true;
+  readonly #singleVehicles = new Map<number, Map<LiveEventType, number>>();
+  #isDefault = true;
 
   constructor() {
-    this.#addWide(usualEvents, 0);
+    this.#addAllVehicles(defaultEvents, 0);
   }
 
   /** Returns false if the client named too many vehicles; nothing has changed then. */
   add({ vehicles, events, minIntervalMs }: Selection): boolean {
-    if (vehicles !== 'all' && this.#single.size + vehicles.length > maxNamed) return false;
-    if (this.#isUntouched) this.#wide.clear();
-    this.#isUntouched = false;
-    if (vehicles === 'all') this.#addWide(events, minIntervalMs);
-    else for (const id of vehicles) this.#addSingle(id, events, minIntervalMs);
+    if (vehicles !== 'all' && this.#singleVehicles.size + vehicles.length > maxSingleVehicles) return false;
+    if (this.#isDefault) this.#allVehicles.clear();
+    this.#isDefault = false;
+    if (vehicles === 'all') this.#addAllVehicles(events, minIntervalMs);
+    else for (const id of vehicles) this.#addSingleVehicle(id, events, minIntervalMs);
     return true;
   }
 
   /** Returns false if the client named too many vehicles; nothing has changed then. */
   remove({ vehicles, events }: Selection): boolean {
-    const excepted = [...this.#wide.values()].reduce((sum, { except }) => sum + except.size, 0);
-    if (vehicles !== 'all' && excepted + vehicles.length * events.length > maxNamed * 2) return false;
-    this.#isUntouched = false;
+    const excepted = [...this.#allVehicles.values()].reduce((sum, { except }) => sum + except.size, 0);
+    if (vehicles !== 'all' && excepted + vehicles.length * events.length > maxSingleVehicles * 2) return false;
+    this.#isDefault = false;
     for (const event of events) {
-      if (vehicles === 'all') this.#wide.delete(event);
-      else for (const id of vehicles) this.#wide.get(event)?.except.add(id);
+      if (vehicles === 'all') this.#allVehicles.delete(event);
+      else for (const id of vehicles) this.#allVehicles.get(event)?.except.add(id);
     }
-    for (const id of vehicles === 'all' ? this.#single.keys() : vehicles) this.#removeSingle(id, events);
+    for (const id of vehicles === 'all' ? this.#singleVehicles.keys() : vehicles) this.#removeSingleVehicle(id, events);
     return true;
   }
 
   /** Returns the milliseconds between two of these events, undefined without a subscription. */
-  intervalOf(type: LiveEventType, vehicleId: number): number | undefined {
-    const wide = this.#wide.get(type);
-    const ofAll = wide === undefined || wide.except.has(vehicleId) ? undefined : wide.intervalMs;
-    if (this.#single.size === 0) return ofAll;
-    const ofOne = this.#single.get(vehicleId)?.get(type);
-    return ofAll === undefined || ofOne === undefined ? (ofAll ?? ofOne) : Math.min(ofAll, ofOne);
+  findIntervalMs(type: LiveEventType, vehicleId: number): number | undefined {
+    const allVehicles = this.#allVehicles.get(type);
+    const allIntervalMs =
+      allVehicles === undefined || allVehicles.except.has(vehicleId) ? undefined : allVehicles.intervalMs;
+    if (this.#singleVehicles.size === 0) return allIntervalMs;
+    const singleIntervalMs = this.#singleVehicles.get(vehicleId)?.get(type);
+    return allIntervalMs === undefined || singleIntervalMs === undefined
+      ? (allIntervalMs ?? singleIntervalMs)
+      : Math.min(allIntervalMs, singleIntervalMs);
   }
 
   /** Groups equal subscriptions. */
-  shown(): SubscriptionShown[] {
-    const wide = [...this.#wide].map(([event, { intervalMs, except }]) => ({
+  toResponse(): SubscriptionResponse[] {
+    const allVehicles = [...this.#allVehicles].map(([event, { intervalMs, except }]) => ({
       vehicles: 'all' as const,
       ...(except.size === 0 ? {} : { except: [...except] }),
       events: [event],
       min_interval_ms: intervalMs,
     }));
-    const single = new Map<string, { vehicles: number[]; events: LiveEventType[]; min_interval_ms: number }>();
-    for (const [id, wanted] of this.#single)
-      for (const [min_interval_ms, events] of byInterval(wanted)) {
+    const singleVehicles = new Map<string, { vehicles: number[]; events: LiveEventType[]; min_interval_ms: number }>();
+    for (const [id, intervals] of this.#singleVehicles)
+      for (const [min_interval_ms, events] of byInterval(intervals)) {
         const key = `${min_interval_ms}:${events.toSorted().join()}`;
-        const alike = single.get(key) ?? { vehicles: [], events, min_interval_ms };
-        alike.vehicles.push(id);
-        single.set(key, alike);
+        const group = singleVehicles.get(key) ?? { vehicles: [], events, min_interval_ms };
+        group.vehicles.push(id);
+        singleVehicles.set(key, group);
       }
-    return [...joined(wide), ...single.values()];
+    return [...mergeEqual(allVehicles), ...singleVehicles.values()];
   }
 
-  #addWide(events: readonly LiveEventType[], intervalMs: number): void {
-    for (const event of events) this.#wide.set(event, { intervalMs, except: new Set() });
+  #addAllVehicles(events: readonly LiveEventType[], intervalMs: number): void {
+    for (const event of events) this.#allVehicles.set(event, { intervalMs, except: new Set() });
   }
 
-  #addSingle(id: number, events: readonly LiveEventType[], intervalMs: number): void {
-    const wanted = this.#single.get(id) ?? new Map<LiveEventType, number>();
-    for (const event of events) wanted.set(event, intervalMs);
-    this.#single.set(id, wanted);
+  #addSingleVehicle(id: number, events: readonly LiveEventType[], intervalMs: number): void {
+    const intervals = this.#singleVehicles.get(id) ?? new Map<LiveEventType, number>();
+    for (const event of events) intervals.set(event, intervalMs);
+    this.#singleVehicles.set(id, intervals);
   }
 
-  #removeSingle(id: number, events: readonly LiveEventType[]): void {
-    const wanted = this.#single.get(id);
-    for (const event of events) wanted?.delete(event);
-    if (wanted?.size === 0) this.#single.delete(id);
+  #removeSingleVehicle(id: number, events: readonly LiveEventType[]): void {
+    const intervals = this.#singleVehicles.get(id);
+    for (const event of events) intervals?.delete(event);
+    if (intervals?.size === 0) this.#singleVehicles.delete(id);
   }
 }
 
-function byInterval(wanted: ReadonlyMap<LiveEventType, number>): Map<number, LiveEventType[]> {
+function byInterval(intervals: ReadonlyMap<LiveEventType, number>): Map<number, LiveEventType[]> {
   const found = new Map<number, LiveEventType[]>();
-  for (const [event, intervalMs] of wanted) found.set(intervalMs, [...(found.get(intervalMs) ?? []), event]);
+  for (const [event, intervalMs] of intervals) found.set(intervalMs, [...(found.get(intervalMs) ?? []), event]);
   return found;
 }
 
 /** Joins events with the same interval and exceptions. */
-function joined(lines: readonly SubscriptionShown[]): SubscriptionShown[] {
-  const found = new Map<string, SubscriptionShown>();
-  for (const line of lines) {
-    const key = `${line.min_interval_ms}:${line.except?.join() ?? ''}`;
-    found.set(key, { ...line, events: [...(found.get(key)?.events ?? []), ...line.events] });
+function mergeEqual(subscriptions: readonly SubscriptionResponse[]): SubscriptionResponse[] {
+  const found = new Map<string, SubscriptionResponse>();
+  for (const subscription of subscriptions) {
+    const key = `${subscription.min_interval_ms}:${subscription.except?.join() ?? ''}`;
+    found.set(key, { ...subscription, events: [...(found.get(key)?.events ?? []), ...subscription.events] });
   }
   return [...found.values()];
 }

@@ -4,10 +4,10 @@ import { describe, expect, it } from '@jest/globals';
 import { anything, assert, configureGlobal, constantFrom, json, oneof, property, string, tuple } from 'fast-check';
 import type { LastLocation } from '../domains/last-positions/schema.ts';
 import { somewhere } from '../domains/share-links/rules.ts';
-import { readClientMessage } from './client-messages.ts';
-import { type Audience, OutgoingEvent } from './live-event.ts';
+import { parseClientMessage } from './client-messages.ts';
+import { LocationThrottle } from './location-throttle.ts';
 import { MessageLimit } from './message-limit.ts';
-import { Pace } from './pace.ts';
+import { type Audience, OutgoingEvent } from './outgoing-event.ts';
 import { SingleFlight } from './single-flight.ts';
 import { snapshotMessages } from './snapshots.ts';
 import { StaleEventFilter } from './stale-event-filter.ts';
@@ -20,20 +20,20 @@ const event = (vehicleId: number, timestamp: number): OutgoingEvent =>
 
 describe('Pace', () => {
   it('passes one in each interval, and keeps the newest of the others', () => {
-    const pace = new Pace();
-    expect(pace.admit(event(1, 10), 1_000, 0)).toBe(true);
-    expect(pace.admit(event(2, 10), 1_000, 0)).toBe(true);
-    expect(pace.admit(event(1, 12), 1_000, 100)).toBe(false);
-    expect(pace.admit(event(1, 11), 1_000, 200)).toBe(false);
-    expect(pace.due(999)).toEqual([]);
-    expect(pace.due(1_000).map(({ timestamp }) => timestamp)).toEqual([12]);
-    expect(pace.due(1_000)).toEqual([]);
-    expect(pace.admit(event(1, 13), 1_000, 1_999)).toBe(false);
+    const throttle = new LocationThrottle();
+    expect(throttle.admit(event(1, 10), 1_000, 0)).toBe(true);
+    expect(throttle.admit(event(2, 10), 1_000, 0)).toBe(true);
+    expect(throttle.admit(event(1, 12), 1_000, 100)).toBe(false);
+    expect(throttle.admit(event(1, 11), 1_000, 200)).toBe(false);
+    expect(throttle.takeDue(999)).toEqual([]);
+    expect(throttle.takeDue(1_000).map(({ timestamp }) => timestamp)).toEqual([12]);
+    expect(throttle.takeDue(1_000)).toEqual([]);
+    expect(throttle.admit(event(1, 13), 1_000, 1_999)).toBe(false);
     // Waiting ones are first.
-    expect(pace.admit(event(1, 14), 1_000, 2_500)).toBe(false);
-    expect(pace.due(2_500).map(({ timestamp }) => timestamp)).toEqual([14]);
-    pace.due(50_000);
-    expect(pace.admit(event(1, 1), 1_000, 60_000)).toBe(true);
+    expect(throttle.admit(event(1, 14), 1_000, 2_500)).toBe(false);
+    expect(throttle.takeDue(2_500).map(({ timestamp }) => timestamp)).toEqual([14]);
+    throttle.takeDue(50_000);
+    expect(throttle.admit(event(1, 1), 1_000, 60_000)).toBe(true);
   });
 });
 
@@ -112,35 +112,35 @@ describe('Subscriptions', () => {
 
   it('are the default events of all vehicles before the first message', () => {
     const subscriptions = new Subscriptions();
-    expect(subscriptions.intervalOf('location', 1)).toBe(0);
-    expect(subscriptions.intervalOf('command', 1)).toBeUndefined();
+    expect(subscriptions.findIntervalMs('location', 1)).toBe(0);
+    expect(subscriptions.findIntervalMs('command', 1)).toBeUndefined();
     subscriptions.add(some([1], ['command']));
-    expect(subscriptions.intervalOf('location', 1)).toBeUndefined();
-    expect(subscriptions.intervalOf('command', 1)).toBe(0);
-    expect(subscriptions.intervalOf('command', 2)).toBeUndefined();
+    expect(subscriptions.findIntervalMs('location', 1)).toBeUndefined();
+    expect(subscriptions.findIntervalMs('command', 1)).toBe(0);
+    expect(subscriptions.findIntervalMs('command', 2)).toBeUndefined();
   });
 
   it('add up, and are removed one by one', () => {
     const subscriptions = new Subscriptions();
     subscriptions.remove(some([7], ['location']));
-    expect(subscriptions.shown()).toEqual([
+    expect(subscriptions.toResponse()).toEqual([
       { vehicles: 'all', except: [7], events: ['location'], min_interval_ms: 0 },
       { vehicles: 'all', events: ['status', 'notification'], min_interval_ms: 0 },
     ]);
     subscriptions.add(some([7, 8], ['location', 'media'], 5_000));
     subscriptions.add(some([9], ['media'], 5_000));
-    expect(subscriptions.intervalOf('location', 7)).toBe(5_000);
-    expect(subscriptions.intervalOf('location', 8)).toBe(0);
-    expect(subscriptions.shown().slice(2)).toEqual([
+    expect(subscriptions.findIntervalMs('location', 7)).toBe(5_000);
+    expect(subscriptions.findIntervalMs('location', 8)).toBe(0);
+    expect(subscriptions.toResponse().slice(2)).toEqual([
       { vehicles: [7, 8], events: ['location', 'media'], min_interval_ms: 5_000 },
       { vehicles: [9], events: ['media'], min_interval_ms: 5_000 },
     ]);
     subscriptions.remove(all(['location', 'media']));
-    expect(subscriptions.shown()).toEqual([
+    expect(subscriptions.toResponse()).toEqual([
       { vehicles: 'all', events: ['status', 'notification'], min_interval_ms: 0 },
     ]);
     subscriptions.remove(all(['status', 'notification']));
-    expect(subscriptions.shown()).toEqual([]);
+    expect(subscriptions.toResponse()).toEqual([]);
   });
 
   it('have a limit', () => {
@@ -162,10 +162,10 @@ describe('Coalesced', () => {
     const ends: (() => void)[] = [];
     const coalesced = new SingleFlight(async () => {
       begun += 1;
-      const turn = begun;
+      const release = begun;
       await new Promise<void>((resolve) => ends.push(resolve));
-      if (turn === 2) throw new Error('the second fails');
-      return turn;
+      if (release === 2) throw new Error('the second fails');
+      return release;
     });
     const first = coalesced.get(1);
     const second = [coalesced.get(1), coalesced.get(1)];
@@ -247,7 +247,7 @@ describe('messages of clients', () => {
       ([type, vehicles, events, id, since]) => written({ type, vehicles, events, id, since, min_interval_ms: since }),
     );
     const read = (text: string) => {
-      const response = readClientMessage(text);
+      const response = parseClientMessage(text);
       if (!('fault' in response) && 'selection' in response) new Subscriptions().add(response.selection);
       return response;
     };
@@ -260,5 +260,5 @@ describe('messages of clients', () => {
   });
 });
 
-const isHandled = (read: ReturnType<typeof readClientMessage>): boolean =>
+const isHandled = (read: ReturnType<typeof parseClientMessage>): boolean =>
   'fault' in read ? read.fault.message !== '' : ['subscribe', 'unsubscribe', 'ping', 'resume'].includes(read.type);

@@ -6,7 +6,7 @@ import { createApp } from '@fleet/service-kit';
 export const websocketPath = '/ws';
 
 /** Data of a connection request. */
-export interface Asked {
+export interface ConnectionRequest {
   readonly token: string | undefined;
   readonly share: string | undefined;
   readonly ticket: string | undefined;
@@ -15,10 +15,10 @@ export interface Asked {
 }
 
 /** Parses a connection request; returns a status if it is rejected. */
-export function readUpgrade(
+export function parseUpgrade(
   request: IncomingMessage,
   parts: { readonly origins: ReadonlySet<string>; readonly isTrusted: TrustedProxy },
-): Asked | { readonly status: number; readonly error: string } {
+): ConnectionRequest | { readonly status: number; readonly error: string } {
   const base = 'http://localhost';
   const url = URL.canParse(request.url ?? '', base) ? new URL(request.url ?? '', base) : undefined;
   if (url?.pathname !== websocketPath) return { status: 404, error: 'There is no websocket at this path.' };
@@ -33,12 +33,12 @@ export function readUpgrade(
     share: query.get('share') ?? undefined,
     ticket: query.get('ticket') ?? undefined,
     password: (typeof header === 'string' ? header : undefined) ?? query.get('password') ?? undefined,
-    ip: addressOf(request, parts.isTrusted),
+    ip: clientAddress(request, parts.isTrusted),
   };
 }
 
 /** Responds to a rejected request. */
-export function refuseUpgrade(socket: Duplex, status: number, error: string): void {
+export function rejectUpgrade(socket: Duplex, status: number, error: string): void {
   const body = JSON.stringify({ status, error });
   const head = [
     `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`,
@@ -58,11 +58,11 @@ export const trustedProxies = (trustProxy: string): TrustedProxy =>
   createApp({ trustProxy }).get('trust proxy fn') as TrustedProxy;
 
 /** Returns the client's address: the first one, from here, that is not a trusted proxy. */
-function addressOf(request: IncomingMessage, isTrusted: TrustedProxy): string {
+function clientAddress(request: IncomingMessage, isTrusted: TrustedProxy): string {
   const forwarded = String(request.headers['x-forwarded-for'] ?? '')
     .split(',')
-    .map((one) => one.trim())
-    .filter((one) => one !== '')
+    .map((address) => address.trim())
+    .filter((address) => address !== '')
     .toReversed();
   const addresses = [request.socket.remoteAddress ?? '', ...forwarded];
   return addresses.find((address, hop) => !isTrusted(address, hop)) ?? addresses.at(-1) ?? '';

@@ -9,24 +9,24 @@ import type { SharePermission } from '../domains/vehicle-shares/schema.ts';
 import { vehiclesById } from '../domains/vehicles/use-cases.ts';
 import { visibleVehicleIds } from '../domains/vehicles/visibility.ts';
 import type { Deps } from '../platform/deps.ts';
+import type { AccountFeeds, FeedViewer } from './account-feeds.ts';
 import { sendError } from './client-inbox.ts';
 import type { ClientMessage, Selection } from './client-messages.ts';
-import { closeCodes, comeBackReason } from './close-codes.ts';
-import type { Connection, LatestReadings } from './connection.ts';
-import type { Feeds, FeedViewer } from './feeds.ts';
-import { encodeMessage, eventOfRecord, type OutgoingEvent } from './live-event.ts';
-import { locationIntervalMs, Pace } from './pace.ts';
+import { closeCodes, reconnectReason } from './close-codes.ts';
+import type { Connection, NotificationVersion } from './connection.ts';
+import { LocationThrottle, locationIntervalMs } from './location-throttle.ts';
+import { encodeMessage, type OutgoingEvent, toOutgoingEvent } from './outgoing-event.ts';
 import type { Snapshots } from './snapshots.ts';
 import { Subscriptions } from './subscriptions.ts';
-import type { EventAccess, UserVisibility, ViewListener } from './visibility-cache.ts';
+import type { EventAccess, UserVisibility, VisibilityListener } from './visibility-cache.ts';
 
 /** Seconds between pings of the server. */
 export const heartbeatSeconds = 30;
 /** Largest number of notifications of a resume. */
-const maxResumed = 500;
+const maxResumedNotifications = 500;
 
 /** Share permission that an event of the vehicle requires. */
-const permissionOf: Readonly<Record<LiveEventType, SharePermission>> = {
+const requiredPermission: Readonly<Record<LiveEventType, SharePermission>> = {
   location: 'view',
   status: 'view',
   vehicle: 'view',
@@ -38,234 +38,238 @@ const permissionOf: Readonly<Record<LiveEventType, SharePermission>> = {
 };
 
 /** Scopes of the API key, any of which an event requires, as requests do. */
-const scopesOf: Readonly<Partial<Record<LiveEventType, readonly KeyScope[]>>> = {
+const requiredScopes: Readonly<Partial<Record<LiveEventType, readonly KeyScope[]>>> = {
   media: ['video'],
   stream: ['command', 'video'],
   upload: ['command', 'video'],
 };
 
 /** Dependencies of a user's connection. */
-export interface ViewerParts {
+export interface ViewerDeps {
   readonly deps: Pick<Deps, 'config' | 'records' | 'redis' | 'log'>;
-  readonly feeds: Feeds;
+  readonly feeds: AccountFeeds;
   readonly snapshots: Snapshots;
 }
 
 /** One connection of a user: its subscriptions within the user's visibility. */
-export class UserViewer implements FeedViewer, ViewListener {
-  readonly #parts: ViewerParts;
+export class UserViewer implements FeedViewer, VisibilityListener {
+  readonly #deps: ViewerDeps;
   readonly #connection: Connection;
-  readonly #view: UserVisibility;
+  readonly #visibility: UserVisibility;
   readonly #address: string;
   readonly #subscriptions = new Subscriptions();
   readonly #accounts = new Set<number>();
   /** Set if the client requested positions less often than once a second. */
-  #pace: Pace | undefined;
+  #throttle: LocationThrottle | undefined;
 
   /** `address`: the address of the client. */
-  constructor(parts: ViewerParts, connection: Connection, view: UserVisibility, address: string) {
-    this.#parts = parts;
+  constructor(deps: ViewerDeps, connection: Connection, visibility: UserVisibility, address: string) {
+    this.#deps = deps;
     this.#connection = connection;
-    this.#view = view;
+    this.#visibility = visibility;
     this.#address = address;
-    view.listeners.add(this);
+    visibility.listeners.add(this);
   }
 
   /** Sends the greeting and the snapshot; events wait for that. */
   async open(): Promise<void> {
-    const release = this.#connection.hold();
+    const resume = this.#connection.pause();
     try {
-      this.#join();
+      this.#joinFeeds();
       this.#send('hello', {
         connection_id: this.#connection.id,
-        user: this.#view.caller.userId,
+        user: this.#visibility.caller.userId,
         server_time: new Date().toISOString(),
         heartbeat_seconds: heartbeatSeconds,
-        subscriptions: this.#subscriptions.shown(),
+        subscriptions: this.#subscriptions.toResponse(),
       });
-      await this.#parts.feeds.settled();
+      await this.#deps.feeds.flushSubscriptions();
       await this.#sendSnapshot('all');
     } finally {
-      release();
+      resume();
     }
   }
 
   close(): void {
-    this.#view.listeners.delete(this);
-    for (const accountId of this.#accounts) this.#parts.feeds.leave(accountId, this);
+    this.#visibility.listeners.delete(this);
+    for (const accountId of this.#accounts) this.#deps.feeds.leave(accountId, this);
     this.#accounts.clear();
   }
 
   async handle(message: ClientMessage): Promise<void> {
     if (message.type === 'ping') this.#send('pong', { id: message.id });
     else if (message.type === 'resume') await this.#resume(message.since, message);
-    else await this.#change(message);
+    else await this.#changeSubscriptions(message);
   }
 
   /** Called for each event of an account of which the user may see something. */
   offer(event: OutgoingEvent): void {
-    const access = this.#view.accessTo(event.accountId, event.vehicleId);
-    if (access === null || !access.permissions.includes(permissionOf[event.type])) return;
-    if (event.type === 'media' && !mayViewVideo(this.#view.caller)) return;
-    const scopes = scopesOf[event.type];
-    if (scopes !== undefined && !this.#view.hasScope(scopes)) return;
-    const intervalMs = this.#subscriptions.intervalOf(event.type, event.vehicleId);
-    if (intervalMs === undefined || !this.#isMeant(event, access.audience)) return;
+    const access = this.#visibility.accessTo(event.accountId, event.vehicleId);
+    if (access === null || !access.permissions.includes(requiredPermission[event.type])) return;
+    if (event.type === 'media' && !mayViewVideo(this.#visibility.caller)) return;
+    const scopes = requiredScopes[event.type];
+    if (scopes !== undefined && !this.#visibility.hasScope(scopes)) return;
+    const intervalMs = this.#subscriptions.findIntervalMs(event.type, event.vehicleId);
+    if (intervalMs === undefined || !this.#isRelevant(event, access.audience)) return;
     if (event.type === 'location' && intervalMs > locationIntervalMs) {
-      this.#pace ??= new Pace();
-      if (!this.#pace.admit(event, intervalMs, performance.now())) return;
+      this.#throttle ??= new LocationThrottle();
+      if (!this.#throttle.admit(event, intervalMs, performance.now())) return;
     }
     this.#deliver(event, access);
   }
 
   /** Sends positions that have waited for the interval of the client. */
   flush(nowMs: number): void {
-    for (const event of this.#pace?.due(nowMs) ?? []) {
-      const access = this.#view.accessTo(event.accountId, event.vehicleId);
-      const isWanted = this.#subscriptions.intervalOf(event.type, event.vehicleId) !== undefined;
+    for (const event of this.#throttle?.takeDue(nowMs) ?? []) {
+      const access = this.#visibility.accessTo(event.accountId, event.vehicleId);
+      const isWanted = this.#subscriptions.findIntervalMs(event.type, event.vehicleId) !== undefined;
       if (access !== null && isWanted) this.#deliver(event, access);
     }
   }
 
-  viewChanged(change: { readonly shared: readonly number[]; readonly unshared: readonly number[] }): void {
-    if (!this.#view.isOpenFrom(this.#address)) return this.viewEnded('refused');
-    this.#join();
+  visibilityChanged(change: { readonly shared: readonly number[]; readonly unshared: readonly number[] }): void {
+    if (!this.#visibility.isOpenFrom(this.#address)) return this.visibilityEnded('refused');
+    this.#joinFeeds();
     for (const action of ['shared', 'unshared'] as const)
       for (const vehicleId of change[action])
-        if (this.#subscriptions.intervalOf('vehicle', vehicleId) !== undefined)
+        if (this.#subscriptions.findIntervalMs('vehicle', vehicleId) !== undefined)
           this.#connection.deliver({
             type: 'vehicle',
             message: encodeMessage('vehicle', { vehicle_id: vehicleId, action }),
           });
   }
 
-  viewEnded(why: 'refused' | 'unknown'): void {
+  visibilityEnded(why: 'refused' | 'unknown'): void {
     if (why === 'refused') this.#connection.close(closeCodes.accessLost, 'access lost');
-    else this.#connection.close(closeCodes.restart, comeBackReason('unavailable'));
+    else this.#connection.close(closeCodes.restart, reconnectReason('unavailable'));
   }
 
-  #isMeant(event: OutgoingEvent, audience: EventAccess['audience']): boolean {
+  #isRelevant(event: OutgoingEvent, audience: EventAccess['audience']): boolean {
     const { type, vehicleId, data } = event;
-    if (type === 'notification') return this.#view.wants(vehicleId, String(data['notification_type']));
+    if (type === 'notification') return this.#visibility.wants(vehicleId, String(data['notification_type']));
     // Users of a share do not see with whom else the vehicle is shared; their visibility reports their own share.
-    return audience !== 'shared' || !event.isOfSharing;
+    return audience !== 'shared' || !event.isShareChange;
   }
 
   #deliver(event: OutgoingEvent, access: EventAccess): void {
     const { type, vehicleId, data } = event;
-    const message = event.messageFor(access.audience, this.#urlsFor(access));
-    if (type === 'location') this.#connection.deliver({ type, message, placeOf: vehicleId });
-    else if (type === 'notification') this.#connection.deliver({ type, message, told: toldOf(data) });
+    const message = event.messageFor(access.audience, this.#fileUrls(access));
+    if (type === 'location') this.#connection.deliver({ type, message, positionVehicleId: vehicleId });
+    else if (type === 'notification') this.#connection.deliver({ type, message, notification: versionOf(data) });
     else this.#connection.deliver({ type, message });
   }
 
   /** Picture URLs for a user with access to the vehicle's pictures, and a key that permits it. */
-  #urlsFor({ permissions }: EventAccess): UrlOf {
-    const { caller } = this.#view;
-    const isAllowed = permissions.includes('history_video') && mayViewVideo(caller) && this.#view.hasScope(['video']);
-    return isAllowed ? urlsFor(this.#parts.deps, caller.userId) : null;
+  #fileUrls({ permissions }: EventAccess): UrlOf {
+    const { caller } = this.#visibility;
+    const isAllowed =
+      permissions.includes('history_video') && mayViewVideo(caller) && this.#visibility.hasScope(['video']);
+    return isAllowed ? urlsFor(this.#deps.deps, caller.userId) : null;
   }
 
-  async #change({ type, id, selection }: Extract<ClientMessage, { selection: Selection }>): Promise<void> {
-    const vehicles = await this.#visible(selection.vehicles);
+  async #changeSubscriptions({ type, id, selection }: Extract<ClientMessage, { selection: Selection }>): Promise<void> {
+    const vehicles = await this.#visibleVehicles(selection.vehicles);
     const change = { ...selection, vehicles };
-    const isDone = type === 'subscribe' ? this.#subscriptions.add(change) : this.#subscriptions.remove(change);
-    if (!isDone) {
+    const isAccepted = type === 'subscribe' ? this.#subscriptions.add(change) : this.#subscriptions.remove(change);
+    if (!isAccepted) {
       const message = 'The subscriptions name too many single vehicles.';
       sendError(this.#connection, { code: 'limit_reached', message, id });
       return;
     }
     // Buffered from here: later events follow the snapshot.
-    const release = this.#connection.hold();
+    const resume = this.#connection.pause();
     try {
-      this.#send('subscribed', { subscriptions: this.#subscriptions.shown(), id });
+      this.#send('subscribed', { subscriptions: this.#subscriptions.toResponse(), id });
       if (type === 'subscribe') await this.#sendSnapshot(selection.events.includes('location') ? vehicles : []);
     } finally {
-      release();
+      resume();
     }
   }
 
   /** Ids that are not visible are omitted, as in all lists. */
-  async #visible(vehicles: Selection['vehicles']): Promise<Selection['vehicles']> {
+  async #visibleVehicles(vehicles: Selection['vehicles']): Promise<Selection['vehicles']> {
     if (vehicles === 'all' || vehicles.length === 0) return vehicles;
-    return visibleVehicleIds(this.#parts.deps, this.#view.caller, vehicles);
+    return visibleVehicleIds(this.#deps.deps, this.#visibility.caller, vehicles);
   }
 
   async #sendSnapshot(vehicles: Selection['vehicles']): Promise<void> {
-    for (const message of await this.#parts.snapshots.messagesFor(this.#view, vehicles)) {
-      if (!(await this.#connection.room())) return;
+    for (const message of await this.#deps.snapshots.messagesFor(this.#visibility, vehicles)) {
+      if (!(await this.#connection.waitForDrain())) return;
       this.#connection.send('snapshot', message);
     }
   }
 
   /** Sends missed notifications; concurrent ones follow, and none is sent twice. */
   async #resume(since: number, { id }: ClientMessage): Promise<void> {
-    const { caller, ownIds, shares } = this.#view;
-    const told = shares.filter(({ permissions }) => permissions.includes('notifications'));
-    const release = this.#connection.hold();
+    const { caller, ownIds, shares } = this.#visibility;
+    const notifiedShares = shares.filter(({ permissions }) => permissions.includes('notifications'));
+    const resume = this.#connection.pause();
     try {
       const visible = {
         accountId: caller.accountId,
         ownVehicleIds: ownIds === null ? null : [...ownIds],
-        sharedVehicleIds: told.map(({ vehicleId }) => vehicleId),
+        sharedVehicleIds: notifiedShares.map(({ vehicleId }) => vehicleId),
       };
-      const missed = await missedNotifications(this.#parts.deps, visible, since, {
-        limit: maxResumed,
+      const missed = await missedNotifications(this.#deps.deps, visible, since, {
+        limit: maxResumedNotifications,
         isWanted: (notification) => this.#isWanted(notification),
       });
-      const owners = await this.#owners(missed.notifications);
+      const ownerIds = await this.#ownerIds(missed.notifications);
       if (!missed.isComplete) {
-        const message = `Only the newest ${maxResumed} are sent. GET /api/notifications has the others.`;
+        const message = `Only the newest ${maxResumedNotifications} are sent. GET /api/notifications has the others.`;
         sendError(this.#connection, { code: 'resume_incomplete', message, id });
       }
       for (const notification of missed.notifications) {
-        const event = eventOfRecord(notification, owners.get(notification.vehicleId) ?? null);
-        const access = this.#view.accessTo(event.accountId, event.vehicleId);
-        if (access === null || !(await this.#connection.room())) continue;
+        const event = toOutgoingEvent(notification, ownerIds.get(notification.vehicleId) ?? null);
+        const access = this.#visibility.accessTo(event.accountId, event.vehicleId);
+        if (access === null || !(await this.#connection.waitForDrain())) continue;
         const { type, data } = event;
-        this.#connection.catchUp({
+        this.#connection.deliverNow({
           type,
-          message: event.messageFor(access.audience, this.#urlsFor(access)),
-          told: toldOf(data),
+          message: event.messageFor(access.audience, this.#fileUrls(access)),
+          notification: versionOf(data),
         });
       }
     } finally {
-      release();
+      resume();
     }
   }
 
   #isWanted({ accountId, vehicleId, type }: Notification): boolean {
-    const access = this.#view.accessTo(accountId, vehicleId);
+    const access = this.#visibility.accessTo(accountId, vehicleId);
     return (
       access?.permissions.includes('notifications') === true &&
-      this.#subscriptions.intervalOf('notification', vehicleId) !== undefined &&
-      this.#view.wants(vehicleId, type)
+      this.#subscriptions.findIntervalMs('notification', vehicleId) !== undefined &&
+      this.#visibility.wants(vehicleId, type)
     );
   }
 
   /** Returns the owning users of vehicles. */
-  async #owners(notifications: readonly Notification[]): Promise<Map<number, number>> {
-    const owners = new Map<number, number>();
+  async #ownerIds(notifications: readonly Notification[]): Promise<Map<number, number>> {
+    const ownerIds = new Map<number, number>();
     const byAccount = new Map<number, Set<number>>();
     for (const { accountId, vehicleId } of notifications)
       byAccount.set(accountId, (byAccount.get(accountId) ?? new Set()).add(vehicleId));
     for (const [accountId, ids] of byAccount)
-      for (const [id, { ownerUserId }] of await vehiclesById(this.#parts.deps.records, { accountId }, [...ids]))
-        owners.set(id, ownerUserId);
-    return owners;
+      for (const [id, { ownerUserId }] of await vehiclesById(this.#deps.deps.records, { accountId }, [...ids]))
+        ownerIds.set(id, ownerUserId);
+    return ownerIds;
   }
 
   /** Subscribes to all accounts of which the user may see something, and to no other. */
-  #join(): void {
-    const wanted = new Set([this.#view.caller.accountId, ...this.#view.shares.map(({ accountId }) => accountId)]);
+  #joinFeeds(): void {
+    const accountIds = new Set([
+      this.#visibility.caller.accountId,
+      ...this.#visibility.shares.map(({ accountId }) => accountId),
+    ]);
     for (const accountId of this.#accounts)
-      if (!wanted.has(accountId)) {
-        this.#parts.feeds.leave(accountId, this);
+      if (!accountIds.has(accountId)) {
+        this.#deps.feeds.leave(accountId, this);
         this.#accounts.delete(accountId);
       }
-    for (const accountId of wanted)
+    for (const accountId of accountIds)
       if (!this.#accounts.has(accountId)) {
-        this.#parts.feeds.join(accountId, this);
+        this.#deps.feeds.join(accountId, this);
         this.#accounts.add(accountId);
       }
   }
@@ -276,6 +280,6 @@ export class UserViewer implements FeedViewer, ViewListener {
 }
 
 /** A changed record has another version and is sent again. */
-function toldOf({ id, version }: Readonly<Record<string, unknown>>): LatestReadings {
+function versionOf({ id, version }: Readonly<Record<string, unknown>>): NotificationVersion {
   return { id: Number(id), version: typeof version === 'number' ? version : 1 };
 }

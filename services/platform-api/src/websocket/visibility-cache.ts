@@ -13,13 +13,13 @@ import type { SharePermission } from '../domains/vehicle-shares/schema.ts';
 import { type SharedVehicle, sharedVehicles } from '../domains/vehicle-shares/use-cases.ts';
 import { accessTo, type Viewer, visibleVehicleIds } from '../domains/vehicles/visibility.ts';
 import type { Deps } from '../platform/deps.ts';
-import { ApiKeyMonitor, type HangingKey } from './api-key-monitor.ts';
-import type { Audience } from './live-event.ts';
+import { ApiKeyMonitor, type BoundApiKey } from './api-key-monitor.ts';
+import type { Audience } from './outgoing-event.ts';
 
-type Parts = Pick<Deps, 'records' | 'bus' | 'redis' | 'log'> & {
+type VisibilityDeps = Pick<Deps, 'records' | 'bus' | 'redis' | 'log'> & {
   readonly principals: Principals;
   /** How long unreadable visibilities delay the others; shorter in tests. */
-  readonly currentWithinMs?: number;
+  readonly refreshTimeoutMs?: number;
 };
 
 /** What a user may see of a vehicle. */
@@ -29,7 +29,7 @@ export interface EventAccess {
 }
 
 /** Visibility of a user at a time. */
-interface Seen {
+interface VisibilitySnapshot {
   readonly caller: Viewer;
   readonly own: EventAccess;
   /** Null: the whole account. */
@@ -37,15 +37,15 @@ interface Seen {
   readonly shares: ReadonlyMap<number, SharedVehicle>;
   readonly wants: (vehicleId: number, type: string) => boolean;
   /** Null without any that can change. */
-  readonly key: HangingKey | null;
+  readonly key: BoundApiKey | null;
 }
 
 /** Receiver of changes. */
-export interface ViewListener {
+export interface VisibilityListener {
   /** The visibility was read again; names vehicles whose share began or ended. */
-  viewChanged(change: { readonly shared: readonly number[]; readonly unshared: readonly number[] }): void;
+  visibilityChanged(change: { readonly shared: readonly number[]; readonly unshared: readonly number[] }): void;
   /** The user lost access, or the visibility cannot be read. */
-  viewEnded(why: 'refused' | 'unknown'): void;
+  visibilityEnded(why: 'refused' | 'unknown'): void;
 }
 
 /**
@@ -54,41 +54,41 @@ export interface ViewListener {
  */
 export class UserVisibility {
   readonly holder: TokenHolder;
-  readonly listeners = new Set<ViewListener>();
+  readonly listeners = new Set<VisibilityListener>();
   readAtMs = performance.now();
   /** Start of the read that is in use: it includes earlier changes. */
-  currentOfMs: number;
-  #seen: Seen;
+  currentAsOfMs: number;
+  #snapshot: VisibilitySnapshot;
   #reads = 0;
-  #shownRead = 0;
+  #appliedRead = 0;
 
-  constructor(holder: TokenHolder, seen: Seen, currentOfMs: number) {
+  constructor(holder: TokenHolder, snapshot: VisibilitySnapshot, currentAsOfMs: number) {
     this.holder = holder;
-    this.#seen = seen;
-    this.currentOfMs = currentOfMs;
+    this.#snapshot = snapshot;
+    this.currentAsOfMs = currentAsOfMs;
   }
 
   get caller(): Viewer {
-    return this.#seen.caller;
+    return this.#snapshot.caller;
   }
 
   get ownIds(): ReadonlySet<number> | null {
-    return this.#seen.ownIds;
+    return this.#snapshot.ownIds;
   }
 
   /** Those that have not ended. */
   get shares(): SharedVehicle[] {
-    return [...this.#seen.shares.values()].filter(isLive);
+    return [...this.#snapshot.shares.values()].filter(isLive);
   }
 
   /** The API key on which all this depends. */
-  get key(): HangingKey | null {
-    return this.#seen.key;
+  get key(): BoundApiKey | null {
+    return this.#snapshot.key;
   }
 
   /** Returns whether the API key is valid at an address. */
   isOpenFrom(address: string): boolean {
-    return isIpAllowed(this.#seen.key?.addresses ?? [], address);
+    return isIpAllowed(this.#snapshot.key?.addresses ?? [], address);
   }
 
   /** Returns whether the token's API key has one of these scopes. */
@@ -98,7 +98,7 @@ export class UserVisibility {
 
   /** Returns what the user may see of a vehicle, null for an invisible one. */
   accessTo(accountId: number, vehicleId: number): EventAccess | null {
-    const { caller, own, ownIds, shares } = this.#seen;
+    const { caller, own, ownIds, shares } = this.#snapshot;
     if (accountId === caller.accountId && (ownIds === null || ownIds.has(vehicleId))) return own;
     const share = shares.get(vehicleId);
     if (share === undefined || share.accountId !== accountId || !isLive(share)) return null;
@@ -107,7 +107,7 @@ export class UserVisibility {
 
   /** Returns whether the user selected a type of notification. */
   wants(vehicleId: number, type: string): boolean {
-    return this.#seen.wants(vehicleId, type);
+    return this.#snapshot.wants(vehicleId, type);
   }
 
   /** Numbers a read that starts now. */
@@ -117,15 +117,15 @@ export class UserVisibility {
   }
 
   /** Applies the result of a read, unless a later read has ended before it. */
-  update(seen: Seen, { number, atMs }: ReturnType<UserVisibility['beginRead']>): void {
-    if (number < this.#shownRead) return;
-    this.#shownRead = number;
-    this.currentOfMs = atMs;
-    const before = this.#seen.shares;
-    this.#seen = seen;
-    const shared = [...seen.shares.keys()].filter((id) => !before.has(id));
-    const unshared = [...before.keys()].filter((id) => !seen.shares.has(id));
-    for (const listener of this.listeners) listener.viewChanged({ shared, unshared });
+  update(snapshot: VisibilitySnapshot, { number, atMs }: ReturnType<UserVisibility['beginRead']>): void {
+    if (number < this.#appliedRead) return;
+    this.#appliedRead = number;
+    this.currentAsOfMs = atMs;
+    const before = this.#snapshot.shares;
+    this.#snapshot = snapshot;
+    const shared = [...snapshot.shares.keys()].filter((id) => !before.has(id));
+    const unshared = [...before.keys()].filter((id) => !snapshot.shares.has(id));
+    for (const listener of this.listeners) listener.visibilityChanged({ shared, unshared });
   }
 }
 
@@ -139,56 +139,58 @@ export type Refusal = 'token' | 'suspended';
  * the seconds.
  */
 const maxAgeMs = 15_000;
-const oldAtOnce = 10;
+const staleBatchSize = 10;
 const tickMs = 1_000;
 /** Concurrent changes are read once. */
-const gatherMs = 50;
-const readsAtOnce = 8;
+const debounceMs = 50;
+const readConcurrency = 8;
 /** Time-out of visibilities that cannot be read while no other became current. */
-const currentWithinMs = 15_000;
+const refreshTimeoutMs = 15_000;
 
 /** Visibilities of all users with connections to this process. */
 export class VisibilityCache {
-  readonly #parts: Parts;
-  readonly #views = new Map<string, UserVisibility>();
+  readonly #deps: VisibilityDeps;
+  readonly #visibilities = new Map<string, UserVisibility>();
   readonly #opening = new Map<string, Promise<UserVisibility | Refusal>>();
   readonly #due = new Set<UserVisibility>();
   /** Reads for opening connections: the current one, and the next. */
-  readonly #running = new Map<UserVisibility, Promise<Seen | Refusal>>();
-  readonly #waiting = new Map<UserVisibility, Promise<Seen | Refusal>>();
-  readonly #heard: readonly { stop(): void }[];
-  readonly #unheard: MissedInvalidations;
+  readonly #running = new Map<UserVisibility, Promise<VisibilitySnapshot | Refusal>>();
+  readonly #waiting = new Map<UserVisibility, Promise<VisibilitySnapshot | Refusal>>();
+  readonly #subscriptions: readonly { stop(): void }[];
+  readonly #missedInvalidations: MissedInvalidations;
   readonly #keys: ApiKeyMonitor;
   readonly #tick: NodeJS.Timeout;
-  #gathering: NodeJS.Timeout | undefined;
+  #debounce: NodeJS.Timeout | undefined;
   #reading = 0;
   #changes = 0;
   #isStopped = false;
 
-  constructor(parts: Parts) {
-    this.#parts = parts;
-    const { bus, redis, log } = parts;
+  constructor(deps: VisibilityDeps) {
+    this.#deps = deps;
+    const { bus, redis, log } = deps;
     const onError = (error: unknown): void => log.warn({ err: error }, 'invalid access event');
-    this.#unheard = new MissedInvalidations(redis);
+    this.#missedInvalidations = new MissedInvalidations(redis);
     this.#keys = new ApiKeyMonitor({
-      addressesOf: async (key) => (await findKeyById(parts.records, key, key.id))?.ipAllowlist ?? null,
+      readAllowedAddresses: async (key) => (await findKeyById(deps.records, key, key.id))?.ipAllowlist ?? null,
       onChanged: (keyId) => {
-        parts.principals.invalidateAll();
-        this.#reread(hangsOn(keyId));
+        deps.principals.invalidateAll();
+        this.#invalidate(dependsOnKey(keyId));
       },
       log,
     });
-    const off = bus.onReconnect(() => this.#rereadAll());
-    this.#heard = [
-      subscribe(bus, accessChanged, onError, ({ userId, sessionId }) => this.#reread(whose(userId, sessionId))),
-      subscribe(bus, keyRevoked, onError, ({ keyId }) => this.#reread(hangsOn(keyId))),
-      subscribe(bus, fleetChanged, onError, (change) => this.#reread((view) => concerns(view, change))),
+    const off = bus.onReconnect(() => this.#invalidateAll());
+    this.#subscriptions = [
+      subscribe(bus, accessChanged, onError, ({ userId, sessionId }) => this.#invalidate(belongsTo(userId, sessionId))),
+      subscribe(bus, keyRevoked, onError, ({ keyId }) => this.#invalidate(dependsOnKey(keyId))),
+      subscribe(bus, fleetChanged, onError, (change) =>
+        this.#invalidate((visibility) => isAffectedBy(visibility, change)),
+      ),
       { stop: () => off() },
     ];
     this.#tick = setInterval(() => {
-      this.#rereadOld();
-      void this.#rereadUnheard();
-      void this.#keys.look([...this.#views.values()].flatMap(({ key }) => key ?? []));
+      this.#refreshStale();
+      void this.#refreshMissed();
+      void this.#keys.checkDue([...this.#visibilities.values()].flatMap(({ key }) => key ?? []));
     }, tickMs);
     this.#tick.unref();
   }
@@ -198,13 +200,13 @@ export class VisibilityCache {
    * read again for each new connection, so that earlier changes apply. The caller adds a listener immediately.
    */
   async open(holder: TokenHolder): Promise<UserVisibility | Refusal> {
-    const key = keyOf(holder);
+    const key = cacheKey(holder);
     await this.#opening.get(key);
-    const known = this.#views.get(key);
+    const known = this.#visibilities.get(key);
     if (known !== undefined) {
-      const seen = await this.#readAnew(known);
-      if (seen === 'token' || seen === 'suspended') return seen;
-      if (this.#views.get(key) === known) return known;
+      const snapshot = await this.#readNow(known);
+      if (snapshot === 'token' || snapshot === 'suspended') return snapshot;
+      if (this.#visibilities.get(key) === known) return known;
     }
     const opening = this.#opening.get(key) ?? this.#open(key, holder);
     this.#opening.set(key, opening);
@@ -212,10 +214,10 @@ export class VisibilityCache {
   }
 
   /** Drops a visibility without listeners. */
-  release(view: UserVisibility): void {
-    if (view.listeners.size === 0 && this.#views.get(keyOf(view.holder)) === view) {
-      this.#views.delete(keyOf(view.holder));
-      this.#due.delete(view);
+  release(visibility: UserVisibility): void {
+    if (visibility.listeners.size === 0 && this.#visibilities.get(cacheKey(visibility.holder)) === visibility) {
+      this.#visibilities.delete(cacheKey(visibility.holder));
+      this.#due.delete(visibility);
     }
   }
 
@@ -223,26 +225,27 @@ export class VisibilityCache {
    * Resolves when every cached visibility was read after this call, so that no user receives events they have lost
    * access to. One that cannot be read must not delay the others forever: its connections are closed.
    */
-  async current(): Promise<void> {
-    const limitMs = this.#parts.currentWithinMs ?? currentWithinMs;
+  async refreshAll(): Promise<void> {
+    const timeoutMs = this.#deps.refreshTimeoutMs ?? refreshTimeoutMs;
     const sinceMs = performance.now();
-    const areOld = (): UserVisibility[] => [...this.#views.values()].filter(({ currentOfMs }) => currentOfMs < sinceMs);
-    this.#rereadAll();
+    const findOutdated = (): UserVisibility[] =>
+      [...this.#visibilities.values()].filter(({ currentAsOfMs }) => currentAsOfMs < sinceMs);
+    this.#invalidateAll();
     let [fewest, movedMs] = [Number.POSITIVE_INFINITY, sinceMs];
-    for (let old = areOld(); old.length > 0 && !this.#isStopped; old = areOld()) {
+    for (let outdated = findOutdated(); outdated.length > 0 && !this.#isStopped; outdated = findOutdated()) {
       const nowMs = performance.now();
       // Many of them take their time: they are given up only without progress.
-      if (old.length < fewest) [fewest, movedMs] = [old.length, nowMs];
-      else if (nowMs - movedMs > limitMs) for (const view of old) this.#end(view, 'unknown');
-      await delay(gatherMs, undefined, { ref: false });
+      if (outdated.length < fewest) [fewest, movedMs] = [outdated.length, nowMs];
+      else if (nowMs - movedMs > timeoutMs) for (const visibility of outdated) this.#end(visibility, 'unknown');
+      await delay(debounceMs, undefined, { ref: false });
     }
   }
 
   stop(): void {
     this.#isStopped = true;
-    for (const received of this.#heard) received.stop();
+    for (const received of this.#subscriptions) received.stop();
     clearInterval(this.#tick);
-    clearTimeout(this.#gathering);
+    clearTimeout(this.#debounce);
     this.#due.clear();
   }
 
@@ -250,144 +253,148 @@ export class VisibilityCache {
     const changes = this.#changes;
     const beganMs = performance.now();
     try {
-      const seen = await read(this.#parts, holder);
-      if (seen === 'token' || seen === 'suspended') return seen;
-      const view = new UserVisibility(holder, seen, beganMs);
-      this.#views.set(key, view);
+      const snapshot = await visibilityOf(this.#deps, holder);
+      if (snapshot === 'token' || snapshot === 'suspended') return snapshot;
+      const visibility = new UserVisibility(holder, snapshot, beganMs);
+      this.#visibilities.set(key, visibility);
       // A change event arrived during the read.
-      if (changes !== this.#changes) this.#reread((each) => each === view);
-      return view;
+      if (changes !== this.#changes) this.#invalidate((each) => each === visibility);
+      return visibility;
     } finally {
       this.#opening.delete(key);
     }
   }
 
   /** Handles a change whose event may have been missed. */
-  #rereadAll(): void {
-    this.#parts.principals.invalidateAll();
-    this.#reread(() => true);
+  #invalidateAll(): void {
+    this.#deps.principals.invalidateAll();
+    this.#invalidate(() => true);
   }
 
-  async #rereadUnheard(): Promise<void> {
-    if (await this.#unheard.hasNew()) this.#rereadAll();
+  async #refreshMissed(): Promise<void> {
+    if (await this.#missedInvalidations.hasNew()) this.#invalidateAll();
   }
 
-  #reread(which: (view: UserVisibility) => boolean): void {
+  #invalidate(which: (visibility: UserVisibility) => boolean): void {
     this.#changes += 1;
-    for (const view of this.#views.values()) if (which(view)) this.#due.add(view);
+    for (const visibility of this.#visibilities.values()) if (which(visibility)) this.#due.add(visibility);
     if (this.#due.size === 0) return;
-    this.#gathering ??= setTimeout(() => {
-      this.#gathering = undefined;
-      this.#work();
-    }, gatherMs);
+    this.#debounce ??= setTimeout(() => {
+      this.#debounce = undefined;
+      this.#startReads();
+    }, debounceMs);
   }
 
   /** Oldest first, with limited concurrency: they are in the order of their reads. */
-  #rereadOld(): void {
-    const olderMs = performance.now() - maxAgeMs;
+  #refreshStale(): void {
+    const staleBeforeMs = performance.now() - maxAgeMs;
     let count = 0;
-    for (const view of this.#views.values()) {
-      if (view.readAtMs > olderMs || count === oldAtOnce) break;
+    for (const visibility of this.#visibilities.values()) {
+      if (visibility.readAtMs > staleBeforeMs || count === staleBatchSize) break;
       count += 1;
-      if (view.listeners.size === 0) this.release(view);
-      else this.#due.add(view);
+      if (visibility.listeners.size === 0) this.release(visibility);
+      else this.#due.add(visibility);
     }
-    this.#work();
+    this.#startReads();
   }
 
-  #work(): void {
-    for (const view of this.#due) {
-      if (this.#reading >= readsAtOnce) return;
-      this.#due.delete(view);
+  #startReads(): void {
+    for (const visibility of this.#due) {
+      if (this.#reading >= readConcurrency) return;
+      this.#due.delete(visibility);
       this.#reading += 1;
-      void this.#refresh(view).finally(() => {
+      void this.#refresh(visibility).finally(() => {
         this.#reading -= 1;
-        this.#work();
+        this.#startReads();
       });
     }
   }
 
-  async #refresh(view: UserVisibility): Promise<void> {
-    view.readAtMs = performance.now();
-    const key = keyOf(view.holder);
-    if (this.#views.get(key) === view && this.#views.delete(key)) this.#views.set(key, view);
+  async #refresh(visibility: UserVisibility): Promise<void> {
+    visibility.readAtMs = performance.now();
+    const key = cacheKey(visibility.holder);
+    if (this.#visibilities.get(key) === visibility && this.#visibilities.delete(key))
+      this.#visibilities.set(key, visibility);
     try {
-      await this.#read(view);
+      await this.#read(visibility);
     } catch (error) {
       // A failed read decides nothing: it is retried soon.
-      setTimeout(() => this.#views.get(key) === view && this.#due.add(view), tickMs).unref();
-      this.#parts.log.warn({ err: error, userId: view.holder.userId }, 'could not read the visibility of a user');
+      setTimeout(() => this.#visibilities.get(key) === visibility && this.#due.add(visibility), tickMs).unref();
+      this.#deps.log.warn({ err: error, userId: visibility.holder.userId }, 'could not read the visibility of a user');
     }
   }
 
   /** Starts a read after this call; callers during a read share the next one. */
-  #readAnew(view: UserVisibility): Promise<Seen | Refusal> {
-    const waiting = this.#waiting.get(view);
+  #readNow(visibility: UserVisibility): Promise<VisibilitySnapshot | Refusal> {
+    const waiting = this.#waiting.get(visibility);
     if (waiting !== undefined) return waiting;
-    const ready = this.#running.get(view)?.catch(() => undefined) ?? Promise.resolve();
+    const ready = this.#running.get(visibility)?.catch(() => undefined) ?? Promise.resolve();
     const next = ready.then(() => {
-      this.#waiting.delete(view);
-      const running = this.#read(view).finally(() => this.#running.delete(view));
-      this.#running.set(view, running);
+      this.#waiting.delete(visibility);
+      const running = this.#read(visibility).finally(() => this.#running.delete(visibility));
+      this.#running.set(visibility, running);
       return running;
     });
-    this.#waiting.set(view, next);
+    this.#waiting.set(visibility, next);
     return next;
   }
 
   /** Reads a visibility again; ends one whose user lost access. */
-  async #read(view: UserVisibility): Promise<Seen | Refusal> {
-    const reading = view.beginRead();
-    const seen = await read(this.#parts, view.holder);
-    if (seen !== 'token' && seen !== 'suspended') view.update(seen, reading);
-    else this.#end(view, 'refused');
-    return seen;
+  async #read(visibility: UserVisibility): Promise<VisibilitySnapshot | Refusal> {
+    const reading = visibility.beginRead();
+    const snapshot = await visibilityOf(this.#deps, visibility.holder);
+    if (snapshot !== 'token' && snapshot !== 'suspended') visibility.update(snapshot, reading);
+    else this.#end(visibility, 'refused');
+    return snapshot;
   }
 
   /** Its connections may take their time to close; a new client is checked again. */
-  #end(view: UserVisibility, why: Parameters<ViewListener['viewEnded']>[0]): void {
-    const key = keyOf(view.holder);
-    if (this.#views.get(key) === view) this.#views.delete(key);
-    this.#due.delete(view);
-    for (const listener of view.listeners) listener.viewEnded(why);
+  #end(visibility: UserVisibility, why: Parameters<VisibilityListener['visibilityEnded']>[0]): void {
+    const key = cacheKey(visibility.holder);
+    if (this.#visibilities.get(key) === visibility) this.#visibilities.delete(key);
+    this.#due.delete(visibility);
+    for (const listener of visibility.listeners) listener.visibilityEnded(why);
   }
 }
 
 /** Connections of a session with other keys have another visibility, and are closed with these. */
-const keyOf = ({ accountId, userId, sessionId, mintedByKeyId, keyId, scopes }: TokenHolder): string =>
+const cacheKey = ({ accountId, userId, sessionId, mintedByKeyId, keyId, scopes }: TokenHolder): string =>
   [accountId, userId, sessionId, mintedByKeyId, keyId, scopes.toSorted().join()].join(':');
 
 /** Without an id it may be any key. */
-const hangsOn =
+const dependsOnKey =
   (keyId: number | undefined) =>
   ({ holder }: UserVisibility): boolean =>
     keyId === undefined || holder.keyId === keyId || holder.mintedByKeyId === keyId;
 
 /** A changed account affects all: a dealer includes the accounts below. */
-const whose = (userId: number | undefined, sessionId: number | undefined) => (view: UserVisibility) =>
+const belongsTo = (userId: number | undefined, sessionId: number | undefined) => (visibility: UserVisibility) =>
   (userId === undefined && sessionId === undefined) ||
-  view.holder.userId === userId ||
-  (sessionId !== undefined && view.holder.sessionId === sessionId);
+  visibility.holder.userId === userId ||
+  (sessionId !== undefined && visibility.holder.sessionId === sessionId);
 
 /** Vehicles change often, and most users see all vehicles of their account. */
-function concerns(view: UserVisibility, { accountId, kind }: Static<typeof fleetChanged.schema>): boolean {
-  const { caller, ownIds, shares } = view;
+function isAffectedBy(visibility: UserVisibility, { accountId, kind }: Static<typeof fleetChanged.schema>): boolean {
+  const { caller, ownIds, shares } = visibility;
   const isOwn = caller.accountId === accountId;
   if (kind === 'preferences') return isOwn;
   if (kind !== 'vehicles') return false;
   return (isOwn && (ownIds !== null || shares.length > 0)) || shares.some((share) => share.accountId === accountId);
 }
 
-async function read({ records, principals }: Parts, holder: TokenHolder): Promise<Seen | Refusal> {
+async function visibilityOf(
+  { records, principals }: VisibilityDeps,
+  holder: TokenHolder,
+): Promise<VisibilitySnapshot | Refusal> {
   const { accountId, userId, sessionId, mintedByKeyId, keyId } = holder;
-  const home = (await findAnywhere(records, userId))?.accountId;
-  if (home === undefined) return 'token';
+  const homeAccountId = (await findAnywhere(records, userId))?.accountId;
+  if (homeAccountId === undefined) return 'token';
   // As with requests: the token of a key is valid only where and while that key is.
-  const hangingOn = keyId ?? (sessionId === null ? mintedByKeyId : null);
-  const key = hangingOn === null ? null : await findKeyById(records, { accountId: home }, hangingOn);
-  if (hangingOn !== null && key === null) return 'token';
+  const boundKeyId = keyId ?? (sessionId === null ? mintedByKeyId : null);
+  const key = boundKeyId === null ? null : await findKeyById(records, { accountId: homeAccountId }, boundKeyId);
+  if (boundKeyId !== null && key === null) return 'token';
   const principal = await principals.findPrincipal({
-    accountId: home,
+    accountId: homeAccountId,
     userId,
     sessionId,
     mintedByKeyId,
@@ -398,7 +405,7 @@ async function read({ records, principals }: Parts, holder: TokenHolder): Promis
   const { role, canViewVideo } = principal.user;
   const caller = { accountId, userId, role, canViewVideo };
   // Only staff of the operator may act in other accounts.
-  if (home !== accountId && role !== 'superadmin') return 'token';
+  if (homeAccountId !== accountId && role !== 'superadmin') return 'token';
   const [shared, choices, ids] = await Promise.all([
     sharedVehicles({ records }, caller),
     notificationChoices({ records }, userId),
@@ -416,6 +423,6 @@ async function read({ records, principals }: Parts, holder: TokenHolder): Promis
     key:
       key === null || key.sealedDashboardKey !== null
         ? null
-        : { accountId: home, id: key._id, addresses: key.ipAllowlist },
+        : { accountId: homeAccountId, id: key._id, addresses: key.ipAllowlist },
   };
 }

@@ -1,20 +1,20 @@
 import { connectionsDisplaced, publish, subscribe } from '@fleet/bus';
 import type { Deps } from '../platform/deps.ts';
 
-type Parts = Pick<Deps, 'bus' | 'redis' | 'log'>;
+type RegistryDeps = Pick<Deps, 'bus' | 'redis' | 'log'>;
 
 /** Connections of a user on all replicas. */
-export const maxConnections = 10;
+export const maxConnectionsPerUser = 10;
 /** Heartbeat interval of a connection. */
-export const refreshMs = 30_000;
+export const refreshIntervalMs = 30_000;
 /** Connections of a dead replica expire after this. */
-const forgottenAfterMs = 3 * refreshMs;
+const expireAfterMs = 3 * refreshIntervalMs;
 
 /**
  * Registers a connection, and removes the oldest ones above the limit. KEYS 1 hash of the user: connection id ->
  * `opened:alive`. ARGV 1 id, 2 opened ms, 3 limit, 4 ms without a heartbeat. Returns the removed ids.
  */
-const noteScript = `
+const registerScript = `
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 redis.call('HSET', KEYS[1], ARGV[1], ARGV[2] .. ':' .. string.format('%.0f', now))
@@ -34,10 +34,10 @@ for i = 1, #open - tonumber(ARGV[3]) do
 end
 return gone`;
 
-const keyOf = (userId: number): string => `websocket-connections:${userId}`;
+const redisKey = (userId: number): string => `websocket-connections:${userId}`;
 
 /** A connection in the registry. */
-export interface Counted {
+export interface RegisteredConnection {
   readonly id: string;
   readonly userId: number;
   readonly openedMs: number;
@@ -47,45 +47,45 @@ export interface Counted {
 
 /** Counts the connections of each user on all replicas; each process counts alone while Redis is unavailable. */
 export class ConnectionRegistry {
-  readonly #parts: Parts;
-  readonly #byId = new Map<string, Counted>();
-  readonly #byUser = new Map<number, Set<Counted>>();
-  readonly #heard: { stop(): void };
+  readonly #deps: RegistryDeps;
+  readonly #byId = new Map<string, RegisteredConnection>();
+  readonly #byUser = new Map<number, Set<RegisteredConnection>>();
+  readonly #subscription: { stop(): void };
 
-  constructor(parts: Parts) {
-    this.#parts = parts;
-    const onError = (error: unknown): void => parts.log.warn({ err: error }, 'invalid list of connections');
-    this.#heard = subscribe(parts.bus, connectionsDisplaced, onError, ({ connectionIds }) =>
+  constructor(deps: RegistryDeps) {
+    this.#deps = deps;
+    const onError = (error: unknown): void => deps.log.warn({ err: error }, 'invalid list of connections');
+    this.#subscription = subscribe(deps.bus, connectionsDisplaced, onError, ({ connectionIds }) =>
       this.#displaceHere(connectionIds),
     );
   }
 
-  async add(connection: Counted): Promise<void> {
+  async add(connection: RegisteredConnection): Promise<void> {
     const ofUser = this.#byUser.get(connection.userId) ?? new Set();
     this.#byUser.set(connection.userId, ofUser.add(connection));
     this.#byId.set(connection.id, connection);
     // Those of this process are in order of opening.
-    for (const oldest of [...ofUser].slice(0, Math.max(0, ofUser.size - maxConnections))) this.#displace(oldest);
+    for (const oldest of [...ofUser].slice(0, Math.max(0, ofUser.size - maxConnectionsPerUser))) this.#displace(oldest);
     await this.refresh(connection);
   }
 
   /** Registers or renews a connection. */
-  async refresh({ id, userId, openedMs }: Counted): Promise<void> {
+  async refresh({ id, userId, openedMs }: RegisteredConnection): Promise<void> {
     try {
-      const gone = await this.#parts.redis.eval(noteScript, {
-        keys: [keyOf(userId)],
-        arguments: [id, String(openedMs), String(maxConnections), String(forgottenAfterMs)],
+      const displacedIds = await this.#deps.redis.eval(registerScript, {
+        keys: [redisKey(userId)],
+        arguments: [id, String(openedMs), String(maxConnectionsPerUser), String(expireAfterMs)],
       });
       // It may have been closed in the meantime.
-      if (!this.#byId.has(id)) await this.#parts.redis.hDel(keyOf(userId), id);
-      const connectionIds = (gone as string[]).filter((one) => !this.#displaceHere([one]));
-      if (connectionIds.length > 0) publish(this.#parts.bus, connectionsDisplaced, { connectionIds });
+      if (!this.#byId.has(id)) await this.#deps.redis.hDel(redisKey(userId), id);
+      const connectionIds = (displacedIds as string[]).filter((id) => !this.#displaceHere([id]));
+      if (connectionIds.length > 0) publish(this.#deps.bus, connectionsDisplaced, { connectionIds });
     } catch (error) {
-      this.#parts.log.warn({ err: error, userId }, 'could not count the connections of a user on all replicas');
+      this.#deps.log.warn({ err: error, userId }, 'could not count the connections of a user on all replicas');
     }
   }
 
-  remove({ id, userId }: Counted): void {
+  remove({ id, userId }: RegisteredConnection): void {
     const known = this.#byId.get(id);
     if (known === undefined) return;
     this.#byId.delete(id);
@@ -93,11 +93,11 @@ export class ConnectionRegistry {
     ofUser?.delete(known);
     if (ofUser?.size === 0) this.#byUser.delete(userId);
     // Otherwise it expires.
-    if (this.#parts.redis.isReady) this.#parts.redis.hDel(keyOf(userId), id).catch(() => undefined);
+    if (this.#deps.redis.isReady) this.#deps.redis.hDel(redisKey(userId), id).catch(() => undefined);
   }
 
   stop(): void {
-    this.#heard.stop();
+    this.#subscription.stop();
   }
 
   /** Returns true if all of them were in this process. */
@@ -107,7 +107,7 @@ export class ConnectionRegistry {
     return here.length === ids.length;
   }
 
-  #displace(connection: Counted): void {
+  #displace(connection: RegisteredConnection): void {
     this.remove(connection);
     connection.displace();
   }

@@ -3,8 +3,8 @@ import { waitFor } from '@fleet/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { recordTestNotification } from '../testing/notifications.ts';
 import { PlatformHarness } from '../testing/platform-harness.ts';
-import { Feeds } from './feeds.ts';
-import { paceTickMs } from './pace.ts';
+import { AccountFeeds } from './account-feeds.ts';
+import { throttleTickMs } from './location-throttle.ts';
 
 // Uses real servers, which respond late on a busy machine.
 jest.setTimeout(60_000);
@@ -41,7 +41,7 @@ describe('a silent broker connection', () => {
         return () => undefined;
       },
     };
-    const feeds = new Feeds({ ...harness.deps, bus }, async () => undefined);
+    const feeds = new AccountFeeds({ ...harness.deps, bus }, async () => undefined);
     const received: unknown[] = [];
     feeds.join(accountId, { offer: ({ type, data: { id } }) => void (type === 'notification' && received.push(id)) });
     const { _id } = await recordTestNotification(harness.deps, accountId, { vehicleId: data.id });
@@ -50,7 +50,7 @@ describe('a silent broker connection', () => {
     const clock = jest.spyOn(Date, 'now').mockImplementation(() => noticedMs);
     // By the clock alone, everything up to now would count as received.
     const startMs = performance.now();
-    await waitFor(() => performance.now() - startMs > 5 * paceTickMs);
+    await waitFor(() => performance.now() - startMs > 5 * throttleTickMs);
     isSilent = false;
     reconnected();
     await waitFor(() => received.length > 0);

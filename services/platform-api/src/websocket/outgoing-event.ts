@@ -33,28 +33,32 @@ export class OutgoingEvent {
   }
 
   /** True for `vehicle` events that list the users of its shares. */
-  get isOfSharing(): boolean {
+  get isShareChange(): boolean {
     return this.type === 'vehicle' && (this.data['action'] === 'shared' || this.data['action'] === 'unshared');
   }
 
   /** `urlOf` creates the picture URLs of a viewer; null without access to pictures. */
   messageFor(audience: Audience, urlOf: UrlOf = null): Buffer {
     if (this.#hasFiles && urlOf !== null)
-      return encodeMessage(this.type, withUrls(this.type, shownTo(audience, this.type, this.data), urlOf), this.atMs);
+      return encodeMessage(
+        this.type,
+        withFileUrls(this.type, dataFor(audience, this.type, this.data), urlOf),
+        this.atMs,
+      );
     return (this.#messages[audience] ??= encodeMessage(
       this.type,
-      this.#hasFiles ? withoutFiles(shownTo(audience, this.type, this.data)) : shownTo(audience, this.type, this.data),
+      this.#hasFiles ? withoutFiles(dataFor(audience, this.type, this.data)) : dataFor(audience, this.type, this.data),
       this.atMs,
     ));
   }
 
   get #hasFiles(): boolean {
-    return this.type === 'media' || (this.type === 'notification' && filesOf(this.data).length > 0);
+    return this.type === 'media' || (this.type === 'notification' && mediaFiles(this.data).length > 0);
   }
 }
 
 /** Returns the event of a recorded notification; `user` is the owning user of its vehicle. */
-export const eventOfRecord = (notification: Notification, user: number | null): OutgoingEvent =>
+export const toOutgoingEvent = (notification: Notification, user: number | null): OutgoingEvent =>
   new OutgoingEvent(notification.accountId, {
     vehicleId: notification.vehicleId,
     type: 'notification',
@@ -64,18 +68,18 @@ export const eventOfRecord = (notification: Notification, user: number | null): 
 
 type Data = Readonly<Record<string, unknown>>;
 
-const filesOf = ({ media }: Data): readonly { readonly id: number }[] => (Array.isArray(media) ? media : []);
+const mediaFiles = ({ media }: Data): readonly { readonly id: number }[] => (Array.isArray(media) ? media : []);
 
 /** Each viewer with access to a file gets an own URL. */
-function withUrls(type: LiveEventType, data: Data, urlOf: NonNullable<UrlOf>): Data {
+function withFileUrls(type: LiveEventType, data: Data, urlOf: NonNullable<UrlOf>): Data {
   if (type === 'media') return { ...data, url: urlOf(Number(data['id'])) };
-  return { ...data, media: filesOf(data).map((file) => ({ ...file, url: urlOf(file.id) })) };
+  return { ...data, media: mediaFiles(data).map((file) => ({ ...file, url: urlOf(file.id) })) };
 }
 
 const withoutFiles = (data: Data): Data => ('media' in data ? { ...data, media: [] } : data);
 
-function shownTo(audience: Audience, type: LiveEventType, data: Data): Data {
-  if (audience === 'public') return publicPart(type, data);
+function dataFor(audience: Audience, type: LiveEventType, data: Data): Data {
+  if (audience === 'public') return publicData(type, data);
   if (type === 'notification') return toViewerEvent(audience, data);
   return audience === 'shared' ? withoutDriver(data) : data;
 }
@@ -86,5 +90,5 @@ const publicFields: Readonly<Partial<Record<LiveEventType, readonly string[]>>> 
 };
 
 /** Returns only the fields that a share link shows. */
-export const publicPart = (type: LiveEventType, data: Data): Data =>
+export const publicData = (type: LiveEventType, data: Data): Data =>
   Object.fromEntries((publicFields[type] ?? []).map((name) => [name, data[name] ?? null]));
