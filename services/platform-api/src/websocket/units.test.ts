@@ -162,10 +162,10 @@ describe('Coalesced', () => {
     const ends: (() => void)[] = [];
     const coalesced = new SingleFlight(async () => {
       begun += 1;
-      const release = begun;
+      const flight = begun;
       await new Promise<void>((resolve) => ends.push(resolve));
-      if (release === 2) throw new Error('the second fails');
-      return release;
+      if (flight === 2) throw new Error('the second fails');
+      return flight;
     });
     const first = coalesced.get(1);
     const second = [coalesced.get(1), coalesced.get(1)];
