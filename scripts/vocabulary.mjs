@@ -70,7 +70,7 @@ export const remaining = {
   'services/device-api': 25,
   'services/jt1078-media': 2,
   'services/jt808-gateway': 35,
-  'services/platform-api': 365,
+  'services/platform-api': 359,
   'services/upload-ftp': 15,
   'services/webhook-dispatcher': 5,
   'test-e2e': 6,
