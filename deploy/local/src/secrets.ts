@@ -7,6 +7,7 @@ export interface Secrets {
   gatewayAuthSecret: string;
   mediaSigningSecret: string;
   clipsSigningSecret: string;
+  streamTokenSecret: string;
   /** Encrypts secrets that platform-api stores. Without it they cannot be decrypted. */
   encryptionKey: string;
   /** Secret of the generic receiver of SMS and voice. */
@@ -21,6 +22,7 @@ const generators: Record<keyof Secrets, () => string> = {
   gatewayAuthSecret: () => random(32),
   mediaSigningSecret: () => random(32),
   clipsSigningSecret: () => random(32),
+  streamTokenSecret: () => random(32),
   encryptionKey: () => random(32),
   chatGenericSecret: () => random(24),
   demoPassword: () => random(18),

@@ -12,6 +12,7 @@ function createContext(env: NodeJS.ProcessEnv): ServicesContext {
       gatewayAuthSecret: 'g',
       mediaSigningSecret: 'm',
       clipsSigningSecret: 'c',
+      streamTokenSecret: 's',
       encryptionKey: 'e',
       chatGenericSecret: 'g',
       demoPassword: 'p',
@@ -63,6 +64,9 @@ describe('the services of a start', () => {
     // It requests pictures and clips by URLs that it signs.
     expect(getEnv('platform-api')['CLIPS_SIGNING_SECRET']).toBe(getEnv('upload-ftp')['CLIPS_SIGNING_SECRET']);
     expect(getEnv('jt808-gateway')['CLIPS_SIGNING_SECRET']).toBeUndefined();
+    expect(getEnv('device-api')['STREAM_TOKEN_SECRET']).toBe('s');
+    expect(getEnv('platform-api')['STREAM_TOKEN_SECRET']).toBe('s');
+    expect(getEnv('jt1078-media')['STREAM_TOKEN_SECRET']).toBeUndefined();
     expect(getEnv('platform-api')).toMatchObject({ ENCRYPTION_KEY: 'e', CHAT_GENERIC_SECRET: 'g' });
     // It decrypts the secrets that platform-api encrypts.
     expect(getEnv('webhook-dispatcher')['ENCRYPTION_KEY']).toBe('e');

@@ -50,7 +50,9 @@ export function planServices({ options, ports, secrets }: ServicesContext): Serv
   const media = { MEDIA_LIVE_PORT: String(ports.mediaLive), MEDIA_HISTORY_PORT: String(ports.mediaHistory) };
   const reached = inUrl(localAddress(options.host));
   const mediaHttp = `http://${reached}:${ports.mediaHttp}`;
+  const streamTokens = { STREAM_TOKEN_SECRET: options.env['STREAM_TOKEN_SECRET'] ?? secrets.streamTokenSecret };
   const platform = {
+    ...streamTokens,
     BOOTSTRAP_OWNER_EMAIL: demoEmail,
     BOOTSTRAP_OWNER_PASSWORD: secrets.demoPassword,
     BOOTSTRAP_API_KEY: secrets.demoApiKey,
@@ -87,6 +89,7 @@ export function planServices({ options, ports, secrets }: ServicesContext): Serv
       isPublic: true,
       env: {
         ...media,
+        ...streamTokens,
         VIDEO_HTTP_PORT: String(ports.video),
         MEDIA_PUBLIC_HOST: getPublicHost('MEDIA_PUBLIC_HOST'),
         MEDIA_SIGNING_SECRET: secrets.mediaSigningSecret,

@@ -5,6 +5,7 @@ import { configSchema, loadConfig } from './config.ts';
 const secret = {
   MEDIA_SIGNING_SECRET: 'a-secret-of-this-deployment',
   CLIPS_SIGNING_SECRET: 'another-secret-of-this-deployment',
+  STREAM_TOKEN_SECRET: 'a-third-secret-of-this-deployment',
 };
 
 describe('DEVICE_API_AUTH', () => {
@@ -32,7 +33,7 @@ describe('DEVICE_API_AUTH', () => {
 });
 
 describe('secrets', () => {
-  it.each(['MEDIA_SIGNING_SECRET', 'CLIPS_SIGNING_SECRET'] as const)('%s is required in production', (name) => {
+  it.each(['MEDIA_SIGNING_SECRET', 'CLIPS_SIGNING_SECRET', 'STREAM_TOKEN_SECRET'] as const)('%s is required in production', (name) => {
     const { [name]: _left, ...others } = secret;
     expect(() => loadConfig({ NODE_ENV: 'production', DEVICE_API_AUTH: 'key', ...others })).toThrow(name);
   });
@@ -50,6 +51,7 @@ describe('the defaults', () => {
       RATE_LIMIT_STREAM_OPENS_PER_MINUTE: 30,
       RATE_LIMIT_HEALTH_PER_SECOND: 20,
       RATE_LIMIT_HEALTH_BURST: 60,
+      STREAM_TOKEN_SECONDS: 600,
       RATE_LIMIT_VIEWERS_PER_CHANNEL: 20,
       RATE_LIMIT_CHANNELS_PER_DEVICE: 16,
     });

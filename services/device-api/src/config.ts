@@ -1,4 +1,5 @@
 import { ConfigError, type ConfigOf, commonEnv, envSchema, isLoopback, readEnv } from '@fleet/service-kit';
+import { checkStreamTokenSettings, streamTokenSettings } from '@fleet/service-kit/stream-tokens';
 
 const portSchema = { type: 'integer', minimum: 0, maximum: 65_535 } as const;
 const countSchema = { type: 'integer', minimum: 1, maximum: 1_000_000 } as const;
@@ -35,6 +36,7 @@ export const configSchema = envSchema({
     minLength: 16,
     description: 'signs clip URLs of upload-ftp; the same there',
   },
+  ...streamTokenSettings,
   DEVICE_API_AUTH: {
     type: 'string',
     optional: true,
@@ -168,5 +170,6 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): C
   for (const name of ['MEDIA_SIGNING_SECRET', 'CLIPS_SIGNING_SECRET'] as const)
     if (isProduction(config) && config[name] === configSchema[name].default)
       throw new ConfigError(`${name} has its development value. Set your own.`);
+  checkStreamTokenSettings(config);
   return { ...config, DEVICE_API_AUTH: auth };
 }

@@ -6,6 +6,7 @@ import {
   envSchema,
   readEnv,
 } from '@fleet/service-kit';
+import { checkStreamTokenSettings, streamTokenSettings } from '@fleet/service-kit/stream-tokens';
 import { checkMediaSettings, mediaSettings } from '../domains/media/settings.ts';
 import { partnerSettings } from '../domains/partners/settings.ts';
 import { attachmentSettings } from '../event-consumers/attachment-settings.ts';
@@ -251,6 +252,7 @@ export const schema = envSchema({
   },
   ...partnerSettings,
   ...mediaSettings,
+  ...streamTokenSettings,
   CHAT_GENERIC_SECRET: {
     type: 'string',
     optional: true,
@@ -337,6 +339,7 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
   if (readSmtpServer(config) !== null && config.MAIL_URL !== undefined)
     throw new ConfigError('Set MAIL_URL or a mail server (SMTP_URL, SMTP_HOST), not both.');
   checkMediaSettings(config);
+  checkStreamTokenSettings(config);
   return config;
 }
 

@@ -1,0 +1,12 @@
+// An entry point of its own: only services with video load the cryptography of tokens.
+export { checkStreamTokenSettings, streamTokenSettings } from './security/stream-token-settings.ts';
+export {
+  assertGranted,
+  type IssuedToken,
+  type LinkGrant,
+  type StreamGrant,
+  StreamTokens,
+  type StreamTokenKind,
+  streamKinds,
+  type TokenStream,
+} from './security/stream-tokens.ts';
