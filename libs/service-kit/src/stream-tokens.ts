@@ -5,8 +5,8 @@ export {
   type IssuedToken,
   type LinkGrant,
   type StreamGrant,
-  StreamTokens,
   type StreamTokenKind,
+  StreamTokens,
   streamKinds,
   type TokenStream,
 } from './security/stream-tokens.ts';

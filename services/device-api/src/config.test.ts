@@ -33,10 +33,13 @@ describe('DEVICE_API_AUTH', () => {
 });
 
 describe('secrets', () => {
-  it.each(['MEDIA_SIGNING_SECRET', 'CLIPS_SIGNING_SECRET', 'STREAM_TOKEN_SECRET'] as const)('%s is required in production', (name) => {
-    const { [name]: _left, ...others } = secret;
-    expect(() => loadConfig({ NODE_ENV: 'production', DEVICE_API_AUTH: 'key', ...others })).toThrow(name);
-  });
+  it.each(['MEDIA_SIGNING_SECRET', 'CLIPS_SIGNING_SECRET', 'STREAM_TOKEN_SECRET'] as const)(
+    '%s is required in production',
+    (name) => {
+      const { [name]: _left, ...others } = secret;
+      expect(() => loadConfig({ NODE_ENV: 'production', DEVICE_API_AUTH: 'key', ...others })).toThrow(name);
+    },
+  );
 });
 
 describe('the defaults', () => {

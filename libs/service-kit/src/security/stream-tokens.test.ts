@@ -99,7 +99,10 @@ describe('stream tokens', () => {
   });
 
   it('stay valid while their secret is rotated out', async () => {
-    const [before, rotated] = [createTokens('old-secret-of-sixteen'), createTokens('new-secret-16, old-secret-of-sixteen')];
+    const [before, rotated] = [
+      createTokens('old-secret-of-sixteen'),
+      createTokens('new-secret-16, old-secret-of-sixteen'),
+    ];
     const { token } = await before.issue(grant);
     expect(await rotated.verify(token)).toEqual(grant);
     const { token: next } = await rotated.issue(grant);

@@ -53,9 +53,9 @@ export function writeSubject(caller: Exclude<VideoCaller, { kind: 'link' }>): Su
 export function readSubject({
   sub,
   acc,
-  sid = undefined,
-  key = undefined,
-  mint = undefined,
+  sid,
+  key,
+  mint,
 }: SubjectClaims): Exclude<VideoCaller, { kind: 'link' }> | null {
   if (sub === anonymous) return { kind: 'anonymous' };
   if (acc === undefined) return null;
