@@ -6,7 +6,7 @@ import type { Account } from '../domains/accounts/schema.ts';
 import { hashKey } from '../domains/api-keys/rules.ts';
 import { eraseUsers } from '../domains/users/erasure.ts';
 import { accountRetention, sharedCollections } from '../store/retention-policies.ts';
-import { type MediaPod, mediaPodId, openMediaPod } from '../testing/media-pod.ts';
+import { type FakeMediaPod, mediaPodId, openFakeMediaPod } from '../testing/fake-media-pod.ts';
 import { PlatformHarness, type Tenant, type TestUser, testPassword } from '../testing/platform-harness.ts';
 import { makeTenantData, type TenantData } from '../testing/tenant-data.ts';
 import { processDeletedAccounts } from './account-deletion.ts';
@@ -16,14 +16,14 @@ import { createUserErasers } from './user-hooks.ts';
 jest.setTimeout(120_000);
 
 let harness: PlatformHarness;
-let pod: MediaPod;
+let pod: FakeMediaPod;
 let dealers: Tenant;
 let dealer: TestUser;
 let staff: TestUser;
 beforeAll(async () => {
   harness = await PlatformHarness.open();
   // An account counts as erased only once its files are removed.
-  pod = await openMediaPod(harness.bus, mediaPodId);
+  pod = await openFakeMediaPod(harness.bus, mediaPodId);
   dealers = await harness.tenant('Dealer');
   dealer = await harness.user('dealer', dealers);
   staff = await harness.user('superadmin', await harness.tenant('Operator'));

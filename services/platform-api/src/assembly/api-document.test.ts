@@ -6,7 +6,7 @@ import { describe, expect, it } from '@jest/globals';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { Type } from 'typebox';
 import { isPermitted, roles } from '../access/roles.ts';
-import { operationsOf, readDocument, resolved, type Schema } from '../testing/document.ts';
+import { operationsOf, readDocument, resolveSchema, type Schema } from '../testing/openapi-document.ts';
 import { declaredRoutes } from './api-document.ts';
 
 const document = readDocument();
@@ -122,9 +122,9 @@ describe('OpenAPI document of the Platform API', () => {
     );
     expect(paged.length).toBeGreaterThan(20);
     for (const { operationId, responses } of paged) {
-      const response = resolved(document, responses['200']?.content?.['application/json']?.schema ?? {});
+      const response = resolveSchema(document, responses['200']?.content?.['application/json']?.schema ?? {});
       const [envelope = {}] = [response, ...(response.anyOf ?? [])].filter(({ properties }) => properties?.['meta']);
-      const { properties = {}, required } = resolved(document, envelope.properties?.['data']?.items ?? {});
+      const { properties = {}, required } = resolveSchema(document, envelope.properties?.['data']?.items ?? {});
       const { type } = properties['id'] ?? {};
       expect([operationId, type, required?.includes('id')]).toEqual([operationId, 'integer', true]);
     }

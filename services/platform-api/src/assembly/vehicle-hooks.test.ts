@@ -4,7 +4,7 @@ import { openDriverSession } from '../domains/drivers/sessions.ts';
 import { driverCollection } from '../domains/drivers/store.ts';
 import { writeLastLocation } from '../domains/last-positions/store.ts';
 import { vehiclesIn } from '../domains/vehicles/store.ts';
-import { lastLocationOf } from '../testing/last-location.ts';
+import { lastLocationAt } from '../testing/last-location.ts';
 import { PlatformHarness } from '../testing/platform-harness.ts';
 import { makeTenantData } from '../testing/tenant-data.ts';
 
@@ -90,7 +90,7 @@ describe('deleted vehicles', () => {
     await client.post(`/api/notifications/update-preferences/${id}`, { notification_types: ['sos'] });
     await client.post(`/api/subscription/orders/${names['order']}/mark-paid`);
     const imei = String(names['imei']);
-    await writeLastLocation(harness.deps.redis, lastLocationOf(imei, 22.5, 114));
+    await writeLastLocation(harness.deps.redis, lastLocationAt(imei, 22.5, 114));
     const named = await listReferences(id);
     expect(named).toEqual(
       expect.arrayContaining([

@@ -15,8 +15,8 @@ import {
 import { AppError, createMetrics, Lifecycle } from '@fleet/service-kit';
 import { ServerProcess, waitFor } from '@fleet/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { FakeTerminals, generalResponse, newImei } from '../testing/fake-terminals.ts';
 import { type Client, PlatformHarness } from '../testing/platform-harness.ts';
-import { generally, newImei, Terminals } from '../testing/terminals.ts';
 import type { AttachmentRequest } from './attachment-requests.ts';
 import type { AttachmentTimes } from './attachment-settings.ts';
 import { startAttachments } from './attachments.ts';
@@ -41,7 +41,7 @@ describe('attachments of alarms', () => {
   let redis: ServerProcess;
   let harness: PlatformHarness;
   let api: Client;
-  let terminals: Terminals;
+  let terminals: FakeTerminals;
   let lifecycle: Lifecycle;
   let metrics: ReturnType<typeof createMetrics>;
   const expectations: { alarmNo: string; imei: string; count: number; notificationId: number; lifetimeMs: number }[] =
@@ -67,7 +67,7 @@ describe('attachments of alarms', () => {
     await redis.remove();
   });
   beforeEach(() => {
-    terminals = new Terminals(harness.deps);
+    terminals = new FakeTerminals(harness.deps);
     expectNext = () => undefined;
     expectations.length = 0;
     begin(quick);
@@ -186,7 +186,7 @@ describe('attachments of alarms', () => {
   it('are not requested again from a terminal that refuses, and the notification reports that', async () => {
     const alarm = await newAlarm();
     await terminals.connect(alarm.imei);
-    terminals.respond = async () => generally(3, 0x9208);
+    terminals.respond = async () => generalResponse(3, 0x9208);
     await want(alarm);
     await waitFor(async () => (await counted('refused')) === 1);
     expect(await attributesOf(alarm)).toEqual({ attachment_count: 3, attachments: 'refused' });
@@ -217,7 +217,7 @@ describe('attachments of alarms', () => {
   ])('are requested again under the same number from a terminal that is %s', async (_case, outcome) => {
     const alarm = await newAlarm();
     await terminals.connect(alarm.imei);
-    terminals.respond = async () => (requested().length < 3 ? outcome : generally(0, 0x9208));
+    terminals.respond = async () => (requested().length < 3 ? outcome : generalResponse(0, 0x9208));
     await want(alarm);
     await waitFor(async () => ((await requests())[0]?.asked ?? 0) > 0);
     expect(new Set(requested().map(({ alarmNo }) => alarmNo)).size).toBe(1);

@@ -4,11 +4,11 @@ import { createReservation } from '@fleet/storage';
 import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { writeLastLocation } from '../domains/last-positions/store.ts';
-import { lastLocationOf } from '../testing/last-location.ts';
+import { newImei } from '../testing/fake-terminals.ts';
+import { lastLocationAt } from '../testing/last-location.ts';
 import { LiveEventRecorder } from '../testing/live-event-recorder.ts';
 import { type Client, type Data, PlatformHarness } from '../testing/platform-harness.ts';
 import { publishTerminalMessage } from '../testing/terminal-messages.ts';
-import { newImei } from '../testing/terminals.ts';
 import { raiseDocumentExpiry } from './document-expiry.ts';
 
 // Uses real servers, which respond late on a busy machine.
@@ -35,7 +35,7 @@ describe('events other than locations', () => {
     count += 1;
     const made = await api.post('/api/vehicles', { vehicle_no: `EVENT${count}`, imei });
     expect(made.status).toBe(201);
-    await writeLastLocation(harness.deps.redis, lastLocationOf(imei, 22.5, 114.1));
+    await writeLastLocation(harness.deps.redis, lastLocationAt(imei, 22.5, 114.1));
     return { id: made.data.id, imei };
   };
   const notificationsOf = async (vehicleId: number, type: string): Promise<readonly Data[]> =>

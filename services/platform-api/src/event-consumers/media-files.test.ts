@@ -6,13 +6,13 @@ import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { settleRemovals } from '../domains/media/removal.ts';
 import { findByKey, findRemoval, findUsage } from '../domains/media/store.ts';
 import type { Vehicle } from '../domains/vehicles/schema.ts';
+import { type FakeMediaPod, openFakeMediaPod } from '../testing/fake-media-pod.ts';
+import { newImei } from '../testing/fake-terminals.ts';
 import { LiveEventRecorder } from '../testing/live-event-recorder.ts';
 import { publishMediaStored, storedPicture } from '../testing/media-files.ts';
-import { type MediaPod, openMediaPod } from '../testing/media-pod.ts';
 import { recordTestNotification } from '../testing/notifications.ts';
 import { type Client, type Data, PlatformHarness } from '../testing/platform-harness.ts';
 import { publishTerminalMessage } from '../testing/terminal-messages.ts';
-import { newImei } from '../testing/terminals.ts';
 
 // Uses real servers, which respond late on a busy machine.
 jest.setTimeout(120_000);
@@ -20,14 +20,14 @@ jest.setTimeout(120_000);
 let harness: PlatformHarness;
 let api: Client;
 let ear: LiveEventRecorder;
-let pod: MediaPod;
+let pod: FakeMediaPod;
 let count = 0;
 
 beforeAll(async () => {
   harness = await PlatformHarness.open({ PLATFORM_ROLES: 'api,websocket,telemetry' });
   api = harness.as(harness.ours.owner);
   ear = new LiveEventRecorder(harness);
-  pod = await openMediaPod(harness.bus, 'pod-a');
+  pod = await openFakeMediaPod(harness.bus, 'pod-a');
 });
 afterAll(async () => {
   ear?.stop();
@@ -186,7 +186,7 @@ describe('a stored picture', () => {
   });
 
   it('that was sent to another pod again belongs to that, and the older copy is deleted', async () => {
-    const other = await openMediaPod(harness.bus, 'pod-b');
+    const other = await openFakeMediaPod(harness.bus, 'pod-b');
     const { id, imei } = await newVehicle();
     const stored = storedPicture(imei, pod.id, { receivedAtMs: Date.now() - 60_000 });
     await publishMediaStored(harness, stored);
@@ -208,7 +208,7 @@ describe('a stored picture', () => {
   });
 
   it('in a second copy is deleted when its unavailable pod is back', async () => {
-    const other = await openMediaPod(harness.bus, 'pod-c');
+    const other = await openFakeMediaPod(harness.bus, 'pod-c');
     const { id, imei } = await newVehicle();
     const stored = storedPicture(imei, other.id, { receivedAtMs: Date.now() - 60_000 });
     const key = `file:${imei}:${stored.fileId}`;

@@ -1,7 +1,7 @@
 import { connectRedis, type Redis } from '@fleet/storage';
 import { testEnv } from '@fleet/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { newImei } from '../testing/terminals.ts';
+import { newImei } from '../testing/fake-terminals.ts';
 import { firstToldMs } from './picture-dedupe.ts';
 
 // Uses a real server, which responds late on a busy machine.

@@ -3,10 +3,10 @@ import { releaseDevice } from '@fleet/storage';
 import { ServerProcess, waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { writeLastLocation } from '../domains/last-positions/store.ts';
-import { lastLocationOf } from '../testing/last-location.ts';
+import { FakeTerminals, newImei } from '../testing/fake-terminals.ts';
+import { lastLocationAt } from '../testing/last-location.ts';
 import { LiveEventRecorder } from '../testing/live-event-recorder.ts';
 import { type Client, type Data, PlatformHarness } from '../testing/platform-harness.ts';
-import { newImei, Terminals } from '../testing/terminals.ts';
 import { Presence } from './presence.ts';
 import { PresenceStore } from './presence-store.ts';
 
@@ -23,7 +23,7 @@ describe('the online status', () => {
   let api: Client;
   let ear: LiveEventRecorder;
   let presence: Presence;
-  let terminals: Terminals;
+  let terminals: FakeTerminals;
   let count = 0;
 
   beforeAll(async () => {
@@ -36,7 +36,7 @@ describe('the online status', () => {
     api = harness.as(harness.ours.owner);
     ear = new LiveEventRecorder(harness);
     presence = new Presence(harness.deps, times);
-    terminals = new Terminals(harness.deps);
+    terminals = new FakeTerminals(harness.deps);
   });
   afterAll(async () => {
     ear.stop();
@@ -55,7 +55,7 @@ describe('the online status', () => {
   /** Sets the age of the terminal's newest report in minutes. */
   const reported = async (imei: string, minutesAgo: number): Promise<number> => {
     const atMs = Date.now() - minutesAgo * minuteMs;
-    const location = { ...lastLocationOf(imei, 22.5, 114.1), timestamp: atMs, serverTimestamp: atMs };
+    const location = { ...lastLocationAt(imei, 22.5, 114.1), timestamp: atMs, serverTimestamp: atMs };
     await writeLastLocation(harness.deps.redis, location);
     return atMs;
   };
@@ -151,7 +151,7 @@ describe('the online status', () => {
     await store().notice(imei, { connected: false, isOffline: false, seenMs: lastMs });
     // Its session exists and was not published yet.
     await terminals.connect(imei);
-    const { latitude, longitude, ...rest } = lastLocationOf(imei, 22.5, 114.1);
+    const { latitude, longitude, ...rest } = lastLocationAt(imei, 22.5, 114.1);
     const nowMs = Date.now();
     const moving = { ...rest, latitude, longitude, timestamp: nowMs, serverTimestamp: nowMs, speed: 50, acc: true };
     await writeLastLocation(harness.deps.redis, moving);
@@ -179,7 +179,7 @@ describe('the online status', () => {
     /** Telemetry has applied its first report. */
     const reports = async (imei: string, speed: number): Promise<void> => {
       const nowMs = Date.now();
-      const location = { ...lastLocationOf(imei, 22.5, 114.1), timestamp: nowMs, serverTimestamp: nowMs, speed };
+      const location = { ...lastLocationAt(imei, 22.5, 114.1), timestamp: nowMs, serverTimestamp: nowMs, speed };
       await writeLastLocation(harness.deps.redis, location);
       presence.heard([imei], new Map([[imei, nowMs]]));
     };

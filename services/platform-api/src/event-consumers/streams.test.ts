@@ -1,9 +1,9 @@
 import { publish, type StreamChanged, streamChanged, streamStatusEvent } from '@fleet/bus';
 import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { newImei } from '../testing/fake-terminals.ts';
 import { LiveEventRecorder } from '../testing/live-event-recorder.ts';
 import { type Client, PlatformHarness } from '../testing/platform-harness.ts';
-import { newImei } from '../testing/terminals.ts';
 
 // Uses real servers, which respond late on a busy machine.
 jest.setTimeout(60_000);

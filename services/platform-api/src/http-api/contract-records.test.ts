@@ -1,15 +1,15 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
-import { type ContractType, contractTypes } from '../testing/contract-types.ts';
-import { readDocument, resolved, type Schema } from '../testing/document.ts';
+import { type ContractType, parseContractTypes } from '../testing/contract-types.ts';
+import { readDocument, resolveSchema, type Schema } from '../testing/openapi-document.ts';
 
 const document = readDocument();
 const { schemas } = document.components;
 
 const contractFile = resolve('../shared/platform-contract.md');
 if (!existsSync(contractFile)) console.log('platform-contract.md is absent, skipped the comparison of records');
-const types = existsSync(contractFile) ? contractTypes(readFileSync(contractFile, 'utf8')) : new Map();
+const types = existsSync(contractFile) ? parseContractTypes(readFileSync(contractFile, 'utf8')) : new Map();
 const describeContract = types.size > 0 ? describe : describe.skip;
 
 /** Records of the dashcam, which are not implemented yet. */
@@ -52,11 +52,11 @@ const isTypeOf: Readonly<Record<string, (schema: Schema) => boolean>> = {
 
 /** Returns a schema without null, and whether null was allowed. */
 function unwrapNull(given: Schema): { schema: Schema; isNullable: boolean } {
-  const schema = resolved(document, given);
+  const schema = resolveSchema(document, given);
   if (schema.anyOf !== undefined) {
     const parts = schema.anyOf.filter(({ type }) => type !== 'null');
     const [first = schema] = parts;
-    const rest = parts.length === 1 ? resolved(document, first) : { ...schema, anyOf: parts };
+    const rest = parts.length === 1 ? resolveSchema(document, first) : { ...schema, anyOf: parts };
     return { schema: rest, isNullable: parts.length < schema.anyOf.length };
   }
   if (!Array.isArray(schema.type)) return { schema, isNullable: false };
@@ -118,7 +118,8 @@ function differencesOfNamed(name: string, schema: Schema, at: string): string[] 
   const check = isTypeOf[name];
   // An id, or the whole record if the request expands it.
   const choices = schema.anyOf ?? [schema];
-  if (check !== undefined) return choices.some((each) => check(resolved(document, each))) ? [] : [`${at}: ${name}`];
+  if (check !== undefined)
+    return choices.some((each) => check(resolveSchema(document, each))) ? [] : [`${at}: ${name}`];
   const list = namedWords[name];
   if (list !== undefined) return sameWords(list, schema, at);
   const type = types.get(name);
@@ -145,7 +146,7 @@ function toOwnName(name: string, type: ContractType): ContractType {
   return { kind: 'object', fields: id === undefined ? fields : { ...fields, [hexId]: id } };
 }
 
-const commonFields = contractTypes(
+const commonFields = parseContractTypes(
   '\n## 27. Records\n```ts\nRecord = { id: int, created_at: time, updated_at: time, version: int }\n```',
 ).get('Record');
 

@@ -10,7 +10,7 @@ import { describe, expect, it } from '@jest/globals';
 import { type TSchema, Type } from 'typebox';
 import { declaredRoutes } from '../assembly/api-document.ts';
 import { commandTypes, paramSchemas, parseParams } from '../domains/commands/params.ts';
-import { fieldsNamedTwice, wordsOfValidator } from '../testing/plain-words.ts';
+import { findDuplicatePaths, findValidatorPhrases } from '../testing/validator-phrases.ts';
 
 type RequestSchema = TSchema & {
   readonly type?: string | readonly string[];
@@ -104,8 +104,8 @@ const findWrongNames = (error: AppError | undefined, sent: unknown) =>
   error === undefined
     ? nothingWrong
     : {
-        words: wordsOfValidator(error.message, error.details),
-        twice: fieldsNamedTwice(error.details),
+        words: findValidatorPhrases(error.message, error.details),
+        twice: findDuplicatePaths(error.details),
         notSent: notSent(error, sent),
       };
 

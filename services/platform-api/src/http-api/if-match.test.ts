@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { standInForDispatcher } from '../testing/dispatcher-stub.ts';
-import { type Operation, operationsOf, readDocument, resolved } from '../testing/document.ts';
-import { type MediaPod, mediaPodId, openMediaPod } from '../testing/media-pod.ts';
+import { startFakeDispatcher } from '../testing/fake-dispatcher.ts';
+import { type FakeMediaPod, mediaPodId, openFakeMediaPod } from '../testing/fake-media-pod.ts';
+import { type Operation, operationsOf, readDocument, resolveSchema } from '../testing/openapi-document.ts';
 import { type ApiResponse, PlatformHarness, type TestUser } from '../testing/platform-harness.ts';
-import { sampleOf } from '../testing/samples.ts';
+import { sampleRequest } from '../testing/sample-requests.ts';
 import { makeTenantData, type TenantData } from '../testing/tenant-data.ts';
 
 // Covers the records of a whole tenant, which takes long on a busy machine.
@@ -16,8 +16,8 @@ const readOnlyOperations = new Set(['endTwoFactor']);
 
 function isVersioned({ method, operationId, responses }: Operation): boolean {
   if ((method !== 'put' && method !== 'delete') || readOnlyOperations.has(operationId)) return false;
-  const response = resolved(document, responses['200']?.content?.['application/json']?.schema ?? {});
-  const record = resolved(document, response.properties?.['data'] ?? {});
+  const response = resolveSchema(document, responses['200']?.content?.['application/json']?.schema ?? {});
+  const record = resolveSchema(document, response.properties?.['data'] ?? {});
   return record.properties?.['version'] !== undefined;
 }
 
@@ -33,11 +33,11 @@ const operations = operationsOf(document)
 let harness: PlatformHarness;
 let data: TenantData;
 let operator: TestUser;
-let pod: MediaPod;
+let pod: FakeMediaPod;
 beforeAll(async () => {
   harness = await PlatformHarness.open();
-  standInForDispatcher(harness.bus);
-  pod = await openMediaPod(harness.bus, mediaPodId);
+  startFakeDispatcher(harness.bus);
+  pod = await openFakeMediaPod(harness.bus, mediaPodId);
   data = await makeTenantData(harness, harness.ours, 'MARK');
   operator = await harness.user('superadmin');
   // These records are created on the first read.
@@ -79,7 +79,7 @@ describe('If-Match (docs/reference/conventions.md)', () => {
     async (_name, operation) => {
       const client = harness.as(operation.path.startsWith('/api/accounts/') ? operator : data.tenant.owner);
       const known = { queries: {}, bodies: {} };
-      const { path, body } = sampleOf(document, operation, { path: data, rest: data, only: '' }, known);
+      const { path, body } = sampleRequest(document, operation, { path: data, rest: data, only: '' }, known);
       const send = (version: string): Promise<ApiResponse> =>
         operation.method === 'delete'
           ? client.delete(path, { 'if-match': version }, body)

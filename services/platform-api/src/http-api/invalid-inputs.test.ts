@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { type BadValue, badQueryValues, badValues } from '../testing/bad-values.ts';
-import { type Operation, operationsOf, readDocument, resolved } from '../testing/document.ts';
-import { fieldsNamedTwice, wordsOfValidator } from '../testing/plain-words.ts';
+import { type InvalidValue, invalidQueryValues, invalidValues } from '../testing/invalid-values.ts';
+import { type Operation, operationsOf, readDocument, resolveSchema } from '../testing/openapi-document.ts';
 import { type ApiResponse, type Client, PlatformHarness } from '../testing/platform-harness.ts';
+import { findDuplicatePaths, findValidatorPhrases } from '../testing/validator-phrases.ts';
 
 // Covers every operation with every fault, which takes long on a busy machine.
 jest.setTimeout(120_000);
@@ -38,8 +38,8 @@ const samplePath = ({ path }: Operation, id = '999999999'): string =>
 async function sendInvalid(operation: Operation, path: string, body?: unknown): Promise<ApiResponse> {
   const response = await send(operation, path, body);
   const { error, details = [] } = response.status === 400 ? describeFault(response) : { error: '' };
-  expect({ path, words: wordsOfValidator(error, details) }).toEqual({ path, words: [] });
-  expect({ path, twice: fieldsNamedTwice(details) }).toEqual({ path, twice: [] });
+  expect({ path, words: findValidatorPhrases(error, details) }).toEqual({ path, words: [] });
+  expect({ path, twice: findDuplicatePaths(details) }).toEqual({ path, twice: [] });
   return response;
 }
 
@@ -63,7 +63,7 @@ describe('query parameters', () => {
   it.each(named(withQuery))('%s rejects invalid parameters and names each', async (_name, operation) => {
     const wrong = operation.parameters
       .filter((each) => each.in === 'query')
-      .map((parameter) => ({ name: parameter.name, values: badQueryValues(parameter) }));
+      .map((parameter) => ({ name: parameter.name, values: invalidQueryValues(parameter) }));
     const rounds = Math.max(...wrong.map(({ values }) => values.length));
     for (let round = 0; round < rounds; round += 1) {
       const some = wrong.flatMap(({ name, values }): [string, string][] => {
@@ -97,7 +97,7 @@ describe('path parameters', () => {
 describe('bodies', () => {
   const bodySchema = ({ requestBody }: Operation) => {
     const schema = requestBody?.content['application/json']?.schema;
-    return schema === undefined ? undefined : resolved(document, schema);
+    return schema === undefined ? undefined : resolveSchema(document, schema);
   };
   const withBody = operations.filter((operation) => bodySchema(operation)?.properties !== undefined);
   const requiredFields = (operation: Operation) =>
@@ -128,14 +128,14 @@ describe('bodies', () => {
     },
   );
 
-  const faults: readonly BadValue['fault'][] = ['another type', 'null', 'out of bounds'];
+  const faults: readonly InvalidValue['fault'][] = ['another type', 'null', 'out of bounds'];
   /** A response names at most twenty faults, and some fields have several. */
   const invalidFields = 4;
 
   it.each(named(withBody))('%s names every invalid field', async (_name, operation) => {
     for (const fault of faults) {
       const wrong = requiredFields(operation).flatMap(([field, schema]) => {
-        const found = badValues(document, schema).find((bad) => bad.fault === fault);
+        const found = invalidValues(document, schema).find((bad) => bad.fault === fault);
         return found === undefined ? [] : [[field, found.value] as const];
       });
       for (let at = 0; at < wrong.length; at += invalidFields) {

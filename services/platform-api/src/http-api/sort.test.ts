@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { saveUnassigned } from '../domains/unassigned-devices/store.ts';
-import { type Operation, operationsOf, readDocument } from '../testing/document.ts';
+import { type Operation, operationsOf, readDocument } from '../testing/openapi-document.ts';
 import { type ApiResponse, type Data, PlatformHarness, type TestUser } from '../testing/platform-harness.ts';
-import { sampleOf } from '../testing/samples.ts';
+import { sampleRequest } from '../testing/sample-requests.ts';
 import { makeTenantData, type TenantData } from '../testing/tenant-data.ts';
 
 // Covers every list in every order, which takes long on a busy machine.
@@ -136,7 +136,7 @@ const bodies = {};
 
 /** Requests a page of a list. A list that is requested by POST has its page in the body. */
 function sendList(operation: Operation, part: Record<string, string | number>): Promise<ApiResponse> {
-  const { path } = sampleOf(document, operation, { path: data, rest: data, only: '' }, { queries, bodies });
+  const { path } = sampleRequest(document, operation, { path: data, rest: data, only: '' }, { queries, bodies });
   const client = harness.as(userFor(operation));
   if (operation.method === 'post') return client.post(path, part);
   const query = new URLSearchParams(

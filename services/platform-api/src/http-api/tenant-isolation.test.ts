@@ -4,9 +4,9 @@ import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { isPermitted, type Permission } from '../access/roles.ts';
 import { declaredRoutes } from '../assembly/api-document.ts';
 import type { AuditEntry } from '../domains/audit/schema.ts';
-import { standInForDispatcher } from '../testing/dispatcher-stub.ts';
-import { type Operation, operationsOf, readDocument, type Schema, undescribed } from '../testing/document.ts';
-import { type MediaPod, mediaPodId, openMediaPod } from '../testing/media-pod.ts';
+import { startFakeDispatcher } from '../testing/fake-dispatcher.ts';
+import { type FakeMediaPod, mediaPodId, openFakeMediaPod } from '../testing/fake-media-pod.ts';
+import { type Operation, operationsOf, readDocument, type Schema, undescribed } from '../testing/openapi-document.ts';
 import {
   type ApiResponse,
   type Client,
@@ -14,7 +14,13 @@ import {
   type TestUser,
   testPassword,
 } from '../testing/platform-harness.ts';
-import { type Known, namingPlaces, type Sample, sampleOf, type Whose } from '../testing/samples.ts';
+import {
+  findRecordReferences,
+  type SampleOverrides,
+  type SampleRequest,
+  type SampleTenants,
+  sampleRequest,
+} from '../testing/sample-requests.ts';
 import { digits, makeTenantData, type TenantData, wayOf } from '../testing/tenant-data.ts';
 
 // Covers every operation of the document, which takes long on a busy machine.
@@ -27,7 +33,7 @@ const routes = new Map(declaredRoutes().map((route) => [route.operationId, route
 const passport = 'P<UTOERIKSSON<<ANNA<MARIA<<<<<<<<<<<<<<<<<<<\nL898902C36UTO7408122F1204159ZE184226B<<<<<10';
 
 /** Body fields that cannot be derived from the schema. */
-const bodies: Known['bodies'] = {
+const bodies: SampleOverrides['bodies'] = {
   register: () => ({ name: 'New', email: `${newWord()}@fleet.example`, password: testPassword, account_name: 'New' }),
   login: ({ tenant }) => ({ identifier: tenant.owner.email, password: testPassword }),
   sendOneTimeCode: ({ names }) => ({ phone_number: names['phone'] }),
@@ -66,7 +72,7 @@ const bodies: Known['bodies'] = {
   }),
 };
 
-const known: Known = {
+const known: SampleOverrides = {
   bodies,
   queries: {
     getDashcamMediaFile: ({ names }) => Object.fromEntries(new URL(String(names['mediaUrl'])).searchParams),
@@ -118,11 +124,11 @@ const newWord = (): string => `N${randomBytes(6).toString('hex')}`;
 let harness: PlatformHarness;
 let ours: TenantData;
 let theirs: TenantData;
-let pod: MediaPod;
+let pod: FakeMediaPod;
 beforeAll(async () => {
   harness = await PlatformHarness.open();
-  standInForDispatcher(harness.bus);
-  pod = await openMediaPod(harness.bus, mediaPodId);
+  startFakeDispatcher(harness.bus);
+  pod = await openFakeMediaPod(harness.bus, mediaPodId);
   pod.respond = (_request, response) => void response.writeHead(200, { 'content-type': 'image/jpeg' }).end('picture');
   ours = await makeTenantData(harness, harness.ours, 'OURMARK');
   theirs = await makeTenantData(harness, harness.theirs, 'THEIRMARK');
@@ -156,7 +162,7 @@ function clientFor(operation: Operation, data: TenantData): Client {
 const send = (
   client: Client,
   { method }: Operation,
-  { path, body }: Sample,
+  { path, body }: SampleRequest,
   headers: Record<string, string> = {},
 ): Promise<ApiResponse> =>
   method === 'get'
@@ -240,7 +246,7 @@ const named = operations.map((operation) => [`${operation.method} ${operation.pa
  * Returns all combinations that put ids of the other tenant into a request. `found` is false if the path names a record
  * that the caller cannot see.
  */
-function buildAttempts(operation: Operation): { whose: Whose; found: boolean }[] {
+function buildAttempts(operation: Operation): { whose: SampleTenants; found: boolean }[] {
   const { operationId, method, parameters } = operation;
   const parts = parameters.filter((parameter) => parameter.in === 'path').length;
   const isOpen = credentialKind(operation) === 'none';
@@ -248,7 +254,7 @@ function buildAttempts(operation: Operation): { whose: Whose; found: boolean }[]
   if (publicOperations.has(operationId) || (isOpen && parts === 0)) return [];
   const hidden = [{ path: theirs, rest: ours }, ...(parts > 1 ? [{ path: ours, end: theirs, rest: ours }] : [])];
   if (isOpen) return hidden.map((whose) => ({ whose, found: false }));
-  const mixed = namingPlaces(document, operation).map((only) => ({ path: ours, rest: theirs, only }));
+  const mixed = findRecordReferences(document, operation).map((only) => ({ path: ours, rest: theirs, only }));
   const whole = { path: ours, rest: theirs };
   const alone = method === 'get' ? [{ ...whole, only: '' }] : [];
   return [
@@ -266,7 +272,7 @@ describe('requests of one tenant with the ids of another', () => {
   it.each(named)('%s reads, changes and reveals nothing', async (_name, operation) => {
     const client = clientFor(operation, ours);
     for (const { whose, found } of buildAttempts(operation)) {
-      const sample = sampleOf(document, operation, whose, known);
+      const sample = sampleRequest(document, operation, whose, known);
       // Without a foreign id, only reads are relevant.
       if (operation.method !== 'get' && !sample.names.path && !sample.names.rest) continue;
       // Without a foreign id, the request would change records of its own tenant.
@@ -304,7 +310,7 @@ describe('X-Account-Id of another tenant', () => {
 
   it.each(requested)('%s ignores the header or rejects the request', async (_name, operation) => {
     const headers = { 'x-account-id': String(theirs.tenant.accountId) };
-    const sample = sampleOf(document, operation, { path: theirs, rest: theirs }, known);
+    const sample = sampleRequest(document, operation, { path: theirs, rest: theirs }, known);
     const response = await send(clientFor(operation, ours), operation, sample, headers);
     expectNoDataOf(theirs, response);
     expect(operation.method === 'get' ? before : await stored(theirs)).toEqual(before);
@@ -325,8 +331,11 @@ describe('requests of a driver without a vehicle', () => {
     const { imei, miningImei, latitude, slug, phone } = theirs.names;
     const secrets = [theirs.mark, imei, miningImei, latitude, slug, phone].map(String);
     const whose = { path: theirs, rest: theirs };
-    for (const each of [whose, ...['', ...namingPlaces(document, operation)].map((only) => ({ ...whose, only }))]) {
-      const { body } = await send(client, operation, sampleOf(document, operation, each, known));
+    for (const each of [
+      whose,
+      ...['', ...findRecordReferences(document, operation)].map((only) => ({ ...whose, only })),
+    ]) {
+      const { body } = await send(client, operation, sampleRequest(document, operation, each, known));
       const text = JSON.stringify(body);
       expect(secrets.filter((secret) => text.includes(secret))).toEqual([]);
     }
@@ -344,7 +353,7 @@ describe('key and token of different tenants', () => {
     ] as const) {
       const client = harness.with({ 'x-api-key': createKeyOf.apiKey, authorization: `Bearer ${createTokenOf.token}` });
       for (const data of [ours, theirs]) {
-        const sample = sampleOf(document, operation, { path: data, rest: data }, known);
+        const sample = sampleRequest(document, operation, { path: data, rest: data }, known);
         expect(await send(client, operation, sample)).toMatchObject({
           status: 403,
           body: { code: 'key_user_mismatch' },
@@ -386,7 +395,7 @@ describe('the same requests of the tenant itself', () => {
   const actions = new Map<string, string[]>();
 
   it.each(named.toSorted(([, a], [, b]) => order(a) - order(b)))('%s succeeds', async (_name, operation) => {
-    const sample = sampleOf(document, operation, { path: theirs, rest: theirs }, known);
+    const sample = sampleRequest(document, operation, { path: theirs, rest: theirs }, known);
     const takesKeys = operation.parameters.some(({ name }) => name === 'Idempotency-Key');
     const headers: Record<string, string> = takesKeys ? { 'idempotency-key': 'the same of both' } : {};
     const newestEntry = await newestEntryId();

@@ -5,8 +5,8 @@ import { testEnv, waitFor } from '@fleet/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { loadConfig } from '../assembly/config.ts';
 import { createMessageSender, type MessageSender } from '../providers/message-sender.ts';
+import { FakeProvider } from '../testing/fake-provider.ts';
 import { MailServer } from '../testing/mail-server.ts';
-import { ProviderStandIn } from '../testing/provider-stand-in.ts';
 import { type Mail, MailQueue, type MailQueueTimings } from './mail-queue.ts';
 import { removeOldMails, type StoredMail } from './mail-store.ts';
 
@@ -223,7 +223,7 @@ describe('mail queue', () => {
   });
 
   it('posts to an HTTP provider with the id of the mail, which is the same in every attempt', async () => {
-    const fake = await ProviderStandIn.open();
+    const fake = await FakeProvider.open();
     try {
       fake.reply = () => ({ status: fake.received.length <= 2 ? 503 : 202 });
       const queue = open(createMessageSender(loadConfig({ MAIL_URL: fake.url }), log));

@@ -1,6 +1,6 @@
 import { createPublicKey, generateKeyPairSync, verify } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { ProviderStandIn, type Reply } from '../testing/provider-stand-in.ts';
+import { FakeProvider, type ProviderReply } from '../testing/fake-provider.ts';
 import { Fcm } from './fcm.ts';
 
 const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
@@ -14,16 +14,16 @@ const message = {
 };
 const sendPath = '/v1/projects/fleet-demo/messages:send';
 
-let standIn: ProviderStandIn;
+let fake: FakeProvider;
 let fcm: Fcm;
 let nowMs: number;
-let sendReplies: Reply[];
+let sendReplies: ProviderReply[];
 beforeEach(async () => {
-  standIn = await ProviderStandIn.open();
+  fake = await FakeProvider.open();
   nowMs = Date.UTC(2026, 0, 31, 12);
   sendReplies = [];
   let tokens = 0;
-  standIn.reply = ({ path }) => {
+  fake.reply = ({ path }) => {
     if (path !== '/token') return sendReplies.shift() ?? { body: { name: 'projects/fleet-demo/messages/1' } };
     tokens += 1;
     return { body: { access_token: `access-${tokens}`, expires_in: 3_600, token_type: 'Bearer' } };
@@ -32,20 +32,20 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   fcm.stop();
-  await standIn.close();
+  await fake.close();
 });
 
 const makeFcm = (more: object = {}): Fcm =>
   new Fcm(
     {
-      FCM_URL: standIn.url,
+      FCM_URL: fake.url,
       FCM_SERVICE_ACCOUNT: JSON.stringify({
         type: 'service_account',
         project_id: 'fleet-demo',
         private_key_id: 'key-1',
         private_key: keyFile,
         client_email: 'push@fleet-demo.example',
-        token_uri: `${standIn.url}/token`,
+        token_uri: `${fake.url}/token`,
       }),
     },
     { retryMs: 1, now: () => nowMs, ...more },
@@ -56,7 +56,7 @@ const json = (text: string): unknown => JSON.parse(Buffer.from(text, 'base64url'
 describe('a push message by FCM', () => {
   it('is sent with an access token for a signed statement', async () => {
     await expect(fcm.send(message)).resolves.toBe('sent');
-    const [requested] = standIn.to('/token');
+    const [requested] = fake.to('/token');
     expect(requested).toMatchObject({ method: 'POST' });
     expect(requested?.headers['content-type']).toBe('application/x-www-form-urlencoded');
     const form = new URLSearchParams(requested?.body);
@@ -67,7 +67,7 @@ describe('a push message by FCM', () => {
     expect(json(claims)).toEqual({
       iss: 'push@fleet-demo.example',
       scope: 'https://www.googleapis.com/auth/firebase.messaging',
-      aud: `${standIn.url}/token`,
+      aud: `${fake.url}/token`,
       iat: nowMs / 1_000,
       exp: nowMs / 1_000 + 3_600,
     });
@@ -75,7 +75,7 @@ describe('a push message by FCM', () => {
     const isSigned = verify('RSA-SHA256', Buffer.from(`${head}.${claims}`), key, Buffer.from(signature, 'base64url'));
     expect(isSigned).toBe(true);
 
-    const [sent] = standIn.to(sendPath);
+    const [sent] = fake.to(sendPath);
     expect(sent?.method).toBe('POST');
     expect(sent?.headers['authorization']).toBe('Bearer access-1');
     expect(JSON.parse(sent?.body ?? '')).toEqual({
@@ -95,19 +95,19 @@ describe('a push message by FCM', () => {
 
   it('reuses the access token until five minutes before its expiry', async () => {
     await Promise.all([fcm.send(message), fcm.send(message)]);
-    expect(standIn.to('/token')).toHaveLength(1);
+    expect(fake.to('/token')).toHaveLength(1);
     nowMs += 54 * 60_000;
     await fcm.send(message);
-    expect(standIn.to('/token')).toHaveLength(1);
+    expect(fake.to('/token')).toHaveLength(1);
     nowMs += 60_000;
     await fcm.send(message);
-    expect(standIn.to('/token')).toHaveLength(2);
+    expect(fake.to('/token')).toHaveLength(2);
   });
 
   it('requests another access token after a rejection', async () => {
     sendReplies = [{ status: 401 }];
     await expect(fcm.send(message)).resolves.toBe('sent');
-    expect(standIn.to(sendPath).map(({ headers }) => headers['authorization'])).toEqual([
+    expect(fake.to(sendPath).map(({ headers }) => headers['authorization'])).toEqual([
       'Bearer access-1',
       'Bearer access-2',
     ]);
@@ -139,10 +139,10 @@ describe('a push message by FCM', () => {
   it('is retried three times after 429 and 5xx', async () => {
     sendReplies = [{ status: 503 }, { status: 429, headers: { 'retry-after': '0' } }, { status: 500 }];
     await expect(fcm.send(message)).resolves.toBe('sent');
-    expect(standIn.to(sendPath)).toHaveLength(4);
+    expect(fake.to(sendPath)).toHaveLength(4);
     sendReplies = Array.from({ length: 9 }, () => ({ status: 429 }));
     await expect(fcm.send(message)).rejects.toMatchObject({ name: 'SendingFailed' });
-    expect(standIn.to(sendPath)).toHaveLength(8);
+    expect(fake.to(sendPath)).toHaveLength(8);
   });
 
   it('is delayed by Retry-After, and deferred after a longer one', async () => {
@@ -159,14 +159,14 @@ describe('a push message by FCM', () => {
     fcm = makeFcm({ requestsToOpen: 3, resetTimeoutMs: 60_000 });
     sendReplies = Array.from({ length: 20 }, () => ({ status: 500 }));
     await expect(fcm.send(message)).rejects.toMatchObject({ name: 'SendingFailed' });
-    const requested = standIn.to(sendPath).length;
+    const requested = fake.to(sendPath).length;
     await expect(fcm.send(message)).rejects.toMatchObject({ name: 'SendingFailed', retryAfterMs: 60_000 });
-    expect(standIn.to(sendPath)).toHaveLength(requested);
+    expect(fake.to(sendPath)).toHaveLength(requested);
   });
 
   it('is delayed without an access token', async () => {
-    standIn.reply = () => ({ status: 400, body: { error: 'invalid_grant' } });
+    fake.reply = () => ({ status: 400, body: { error: 'invalid_grant' } });
     await expect(fcm.send(message)).rejects.toMatchObject({ name: 'SendingFailed' });
-    expect(standIn.to(sendPath)).toEqual([]);
+    expect(fake.to(sendPath)).toEqual([]);
   });
 });

@@ -2,27 +2,27 @@ import { createLogger } from '@fleet/service-kit';
 import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
 import { loadConfig } from '../assembly/config.ts';
 import { createMessageSender } from '../providers/message-sender.ts';
-import { ProviderStandIn } from '../testing/provider-stand-in.ts';
+import { FakeProvider } from '../testing/fake-provider.ts';
 import { guardedMessages, type MailProvider } from './guarded-messages.ts';
 
-let standIn: ProviderStandIn;
+let fake: FakeProvider;
 let mails: MailProvider;
 beforeEach(async () => {
-  standIn = await ProviderStandIn.open();
+  fake = await FakeProvider.open();
   const log = createLogger('mails-test', 'silent');
-  const messages = createMessageSender(loadConfig({ MAIL_URL: standIn.url }), log);
+  const messages = createMessageSender(loadConfig({ MAIL_URL: fake.url }), log);
   mails = guardedMessages('mail', messages, { requestsToOpen: 4, resetTimeoutMs: 60_000 });
 });
 afterEach(async () => {
   jest.useRealTimers();
   mails.stop();
-  await standIn.close();
+  await fake.close();
 });
 
 const mailTo = (to: string) => mails.send({ kind: 'mail', to, subject: 'SOS', text: 'AB12: SOS' });
 
 it('a rejected mail is not retried and does not delay others', async () => {
-  standIn.reply = ({ body }) => ({ status: body.includes('no-address') ? 422 : 202 });
+  fake.reply = ({ body }) => ({ status: body.includes('no-address') ? 422 : 202 });
   for (let count = 1; count <= 20; count += 1)
     await expect(mailTo('no-address')).rejects.toMatchObject({ name: 'SendingRefused' });
   await expect(mailTo('ann@example.com')).resolves.toBeUndefined();
@@ -30,11 +30,11 @@ it('a rejected mail is not retried and does not delay others', async () => {
 
 it('an unavailable provider, or one that rejects the key, is paused, and mails wait', async () => {
   for (const status of [500, 401, 429, 404]) {
-    standIn.reply = () => ({ status });
+    fake.reply = () => ({ status });
     await expect(mailTo('ann@example.com')).rejects.toMatchObject({ name: 'SendingFailed', retryAfterMs: null });
   }
   await expect(mailTo('ann@example.com')).rejects.toMatchObject({ name: 'SendingFailed', retryAfterMs: 60_000 });
-  expect(standIn.received).toHaveLength(4);
+  expect(fake.received).toHaveLength(4);
 });
 
 it('one mail tests an unavailable provider, and concurrent ones do not count', async () => {

@@ -7,50 +7,50 @@ import type { Geofence } from '../domains/geofences/schema.ts';
 import { shapeOf } from '../domains/geofences/shapes.ts';
 import type { RaisedFor } from '../domains/notifications/content.ts';
 import type { Raised } from '../rules/rule.ts';
+import { FakeProvider, type ProviderReply, type ReceivedRequest } from '../testing/fake-provider.ts';
+import { newImei } from '../testing/fake-terminals.ts';
 import { type Client, PlatformHarness, type TestUser } from '../testing/platform-harness.ts';
-import { ProviderStandIn, type Received, type Reply } from '../testing/provider-stand-in.ts';
-import { newImei } from '../testing/terminals.ts';
 import { startSenders } from './start.ts';
 
 jest.setTimeout(120_000);
 const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
 const sendPath = '/v1/projects/fleet-demo/messages:send';
 
-let standIn: ProviderStandIn;
+let fake: FakeProvider;
 let harness: PlatformHarness;
 let owner: Client;
 let vehicle: RaisedFor;
 let lifecycle: Lifecycle;
 let registry: Registry;
-let pushReply: (received: Received) => Reply;
+let pushReply: (received: ReceivedRequest) => ProviderReply;
 beforeAll(async () => {
-  standIn = await ProviderStandIn.open();
-  standIn.reply = (received) => {
+  fake = await FakeProvider.open();
+  fake.reply = (received) => {
     if (received.path === '/token') return { body: { access_token: 'access', expires_in: 3_600 } };
     if (received.path === sendPath) return pushReply(received);
-    return { status: 201, body: { sid: `SM${standIn.received.length}` } };
+    return { status: 201, body: { sid: `SM${fake.received.length}` } };
   };
   harness = await PlatformHarness.open({
     PLATFORM_ROLES: 'api',
     PUSH_PROVIDER: 'fcm',
-    FCM_URL: standIn.url,
+    FCM_URL: fake.url,
     FCM_SERVICE_ACCOUNT: JSON.stringify({
       project_id: 'fleet-demo',
       client_email: 'push@fleet-demo.example',
       private_key: privateKey.export({ type: 'pkcs8', format: 'pem' }),
-      token_uri: `${standIn.url}/token`,
+      token_uri: `${fake.url}/token`,
     }),
     SMS_PROVIDER: 'twilio',
     SMS_FROM: '+14155550199',
     TWILIO_ACCOUNT_SID: 'AC1',
     TWILIO_AUTH_TOKEN: 'secret',
-    TWILIO_URL: standIn.url,
+    TWILIO_URL: fake.url,
   });
   owner = harness.as(harness.ours.owner);
 });
 afterAll(async () => {
   await harness.close();
-  await standIn.close();
+  await fake.close();
 });
 beforeEach(async () => {
   vehicle = await newVehicle();
@@ -87,8 +87,7 @@ interface Pushed {
   readonly data: Readonly<Record<string, string>>;
 }
 
-const pushed = (): Pushed[] =>
-  standIn.to(sendPath).map(({ body }) => (JSON.parse(body) as { message: Pushed }).message);
+const pushed = (): Pushed[] => fake.to(sendPath).map(({ body }) => (JSON.parse(body) as { message: Pushed }).message);
 /** Push messages of devices about a vehicle. */
 const toDevices = (of = vehicle): Pushed[] => pushed().filter(({ data }) => data['vehicle_id'] === String(of.id));
 const typesTo = (token: string): (string | undefined)[] =>
@@ -97,7 +96,7 @@ const typesTo = (token: string): (string | undefined)[] =>
     .map(({ data }) => data['notification_type']);
 
 const smsTo = (number: string): Record<string, string>[] =>
-  standIn
+  fake
     .to('/2010-04-01/Accounts/AC1/Messages.json')
     .map(({ body }) => Object.fromEntries(new URLSearchParams(body)))
     .filter(({ To }) => To === number);
@@ -214,8 +213,8 @@ describe('push messages', () => {
     await raise('sos');
     await waitFor(async () => (await result('push', 'failed')) > 0 && smsTo(phone).length === 1);
     pushReply = () => ({ body: { name: 'message' } });
-    const before = standIn.to(sendPath).length;
-    const since = () => standIn.to(sendPath).slice(before);
+    const before = fake.to(sendPath).length;
+    const since = () => fake.to(sendPath).slice(before);
     await waitFor(async () => since().some(({ body }) => body.includes(`"${token}"`)));
     // The sent one was not sent again.
     expect(smsTo(phone)).toHaveLength(1);

@@ -1,17 +1,17 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { loadConfig } from '../assembly/config.ts';
-import { ProviderStandIn } from '../testing/provider-stand-in.ts';
+import { FakeProvider } from '../testing/fake-provider.ts';
 import { retryAfterMs } from './sending.ts';
 import { type SmsProvider, smsProviderOf } from './sms.ts';
 
-let standIn: ProviderStandIn;
+let fake: FakeProvider;
 let provider: SmsProvider;
 beforeEach(async () => {
-  standIn = await ProviderStandIn.open();
+  fake = await FakeProvider.open();
 });
 afterEach(async () => {
   provider.stop();
-  await standIn.close();
+  await fake.close();
 });
 
 const messages = { send: () => Promise.reject(new Error('not this way')) };
@@ -29,13 +29,13 @@ describe('Twilio', () => {
       SMS_FROM: '+14155550199',
       TWILIO_ACCOUNT_SID: 'AC1',
       TWILIO_AUTH_TOKEN: 'secret',
-      TWILIO_URL: standIn.url,
+      TWILIO_URL: fake.url,
     });
 
   it('gets a form with the credentials of the account', async () => {
-    standIn.reply = () => ({ status: 201, body: { sid: 'SM1', status: 'queued' } });
+    fake.reply = () => ({ status: 201, body: { sid: 'SM1', status: 'queued' } });
     await expect(twilio().send(message)).resolves.toBe('SM1');
-    const [sent] = standIn.received;
+    const [sent] = fake.received;
     expect(sent).toMatchObject({ method: 'POST', path: '/2010-04-01/Accounts/AC1/Messages.json' });
     expect(sent?.headers).toMatchObject({
       authorization: basic('AC1:secret'),
@@ -46,29 +46,29 @@ describe('Twilio', () => {
   });
 
   it('supports account senders and messaging services', async () => {
-    standIn.reply = () => ({ status: 201, body: { sid: 'SM2' } });
+    fake.reply = () => ({ status: 201, body: { sid: 'SM2' } });
     await twilio().send({ ...message, from: 'FLEET' });
     await provider.send({ ...message, from: 'MG1' });
-    const forms = standIn.received.map(({ body }) => Object.fromEntries(new URLSearchParams(body)));
+    const forms = fake.received.map(({ body }) => Object.fromEntries(new URLSearchParams(body)));
     expect(forms).toMatchObject([{ From: 'FLEET' }, { MessagingServiceSid: 'MG1' }]);
   });
 
   it('rejects an invalid number, and is retried when it is busy or rejects the key', async () => {
-    standIn.reply = () => ({ status: 400, body: { code: 21_211 } });
+    fake.reply = () => ({ status: 400, body: { code: 21_211 } });
     await expect(twilio().send(message)).rejects.toMatchObject({ name: 'SendingRefused' });
-    standIn.reply = () => ({ status: 401 });
+    fake.reply = () => ({ status: 401 });
     await expect(provider.send(message)).rejects.toMatchObject({ name: 'SendingFailed' });
-    standIn.reply = () => ({ status: 429 });
+    fake.reply = () => ({ status: 429 });
     await expect(provider.send(message)).rejects.toMatchObject({ name: 'SendingFailed' });
-    expect(standIn.received).toHaveLength(6);
+    expect(fake.received).toHaveLength(6);
   });
 });
 
 it('Plivo gets JSON', async () => {
-  standIn.reply = () => ({ status: 202, body: { message: 'message(s) queued', message_uuid: ['uuid-1'] } });
+  fake.reply = () => ({ status: 202, body: { message: 'message(s) queued', message_uuid: ['uuid-1'] } });
   const env = { SMS_PROVIDER: 'plivo', SMS_FROM: '14155550199', PLIVO_AUTH_ID: 'MA1', PLIVO_AUTH_TOKEN: 'secret' };
-  await expect(open({ ...env, PLIVO_URL: standIn.url }).send(message)).resolves.toBe('uuid-1');
-  const [sent] = standIn.received;
+  await expect(open({ ...env, PLIVO_URL: fake.url }).send(message)).resolves.toBe('uuid-1');
+  const [sent] = fake.received;
   expect(sent).toMatchObject({ method: 'POST', path: '/v1/Account/MA1/Message/' });
   expect(sent?.headers).toMatchObject({ authorization: basic('MA1:secret'), 'content-type': 'application/json' });
   const posted: unknown = JSON.parse(sent?.body ?? '');
@@ -82,16 +82,16 @@ describe('Vonage', () => {
       SMS_FROM: 'FLEET',
       VONAGE_API_KEY: 'key',
       VONAGE_API_SECRET: 'secret',
-      VONAGE_URL: standIn.url,
+      VONAGE_URL: fake.url,
     });
   const answering = (status: string) => () => ({ body: { messages: [{ status, 'message-id': 'id-1' }] } });
 
   it('gets a form, with another coding for non-Latin letters', async () => {
-    standIn.reply = answering('0');
+    fake.reply = answering('0');
     await expect(vonage().send(message)).resolves.toBe('id-1');
     await provider.send({ ...message, text: '紧急报警' });
-    expect(standIn.received.map(({ path }) => path)).toEqual(['/sms/json', '/sms/json']);
-    const forms = standIn.received.map(({ body }) => Object.fromEntries(new URLSearchParams(body)));
+    expect(fake.received.map(({ path }) => path)).toEqual(['/sms/json', '/sms/json']);
+    const forms = fake.received.map(({ body }) => Object.fromEntries(new URLSearchParams(body)));
     const common = { api_key: 'key', api_secret: 'secret', from: 'FLEET', to: '14155550100' };
     expect(forms).toEqual([
       { ...common, text: 'AB12: SOS', type: 'text' },
@@ -100,9 +100,9 @@ describe('Vonage', () => {
   });
 
   it('reports the fault in its response', async () => {
-    standIn.reply = answering('1');
+    fake.reply = answering('1');
     await expect(vonage().send(message)).rejects.toMatchObject({ name: 'SendingFailed' });
-    standIn.reply = answering('3');
+    fake.reply = answering('3');
     await expect(provider.send(message)).rejects.toMatchObject({ name: 'SendingRefused' });
   });
 });

@@ -4,10 +4,10 @@ import { testEnv } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { isPermitted } from '../access/roles.ts';
 import { declaredRoutes } from '../assembly/api-document.ts';
-import { standInForDispatcher } from '../testing/dispatcher-stub.ts';
-import { type Operation, operationsOf, type Parameter, readDocument } from '../testing/document.ts';
+import { startFakeDispatcher } from '../testing/fake-dispatcher.ts';
+import { type Operation, operationsOf, type Parameter, readDocument } from '../testing/openapi-document.ts';
 import { type Client, PlatformHarness } from '../testing/platform-harness.ts';
-import { namingPlaces, sampleOf } from '../testing/samples.ts';
+import { findRecordReferences, sampleRequest } from '../testing/sample-requests.ts';
 import { makeTenantData, type TenantData } from '../testing/tenant-data.ts';
 
 // Covers every list of the document over a real service, which takes long on a busy machine.
@@ -64,7 +64,7 @@ beforeAll(async () => {
   url.pathname = `/list_plans_${randomBytes(6).toString('hex')}`;
   url.searchParams.set('monitorCommands', 'true');
   harness = await PlatformHarness.open({ MONGODB_URL: url.href });
-  standInForDispatcher(harness.bus);
+  startFakeDispatcher(harness.bus);
   ours = await makeTenantData(harness, harness.ours, 'OURMARK');
   const theirs = await makeTenantData(harness, harness.theirs, 'THEIRMARK');
   const user = await harness.user('viewer');
@@ -124,7 +124,7 @@ const withQuery = (path: string, query: Readonly<Record<string, string>>): strin
 };
 
 const samplePath = (operation: Operation, only: string): string =>
-  sampleOf(document, operation, { path: ours, rest: ours, only }, { queries: {}, bodies: {} }).path;
+  sampleRequest(document, operation, { path: ours, rest: ours, only }, { queries: {}, bodies: {} }).path;
 
 /** Returns the path of the first page; no query parameter of a list is required. */
 const plainPath = (operation: Operation): string => samplePath(operation, '').split('?')[0] ?? '';
@@ -142,7 +142,7 @@ const filteredRequests = (operation: Operation): Request[] =>
 
 /** Returns the paths of a list with each of its filters. */
 function filteredPaths(operation: Operation): string[] {
-  const naming = new Set(namingPlaces(document, operation));
+  const naming = new Set(findRecordReferences(document, operation));
   const plain = plainPath(operation);
   const own = operation.parameters.filter(({ in: place, name }) => place === 'query' && !notFilters.has(name));
   return own.flatMap((parameter) => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { VehicleState } from '../domains/vehicle-states/vehicle-state.ts';
+import { contextOf } from '../testing/rule-harness.ts';
 import { heartbeatAt, imei, judges, placeAt, pushedAt, startMs, wayMs } from '../testing/telemetry-reports.ts';
-import { contextOf } from '../testing/tracks.ts';
 import type { DecodedHeartbeat, DecodedReport } from './decode.ts';
 import { judgeHeartbeat } from './heartbeat.ts';
 import { type Judged, judge } from './judge.ts';

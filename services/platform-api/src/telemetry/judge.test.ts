@@ -1,8 +1,8 @@
 import { additionalItemDefinitions, createAdditionalItem } from '@fleet/jt808';
 import { describe, expect, it } from '@jest/globals';
 import type { VehicleState } from '../domains/vehicle-states/vehicle-state.ts';
+import { contextOf } from '../testing/rule-harness.ts';
 import { decodedAt, imei, judges, placeAt, startMs, wayMs } from '../testing/telemetry-reports.ts';
-import { contextOf } from '../testing/tracks.ts';
 import type { DecodedReport } from './decode.ts';
 import { type Judged, judge } from './judge.ts';
 

@@ -11,8 +11,8 @@ import type { LastLocation } from '../domains/last-positions/schema.ts';
 import { readLastLocations } from '../domains/last-positions/store.ts';
 import { readPositions } from '../domains/positions/store.ts';
 import { PresenceStore } from '../event-consumers/presence-store.ts';
+import { newImei } from '../testing/fake-terminals.ts';
 import { type Client, type Data, PlatformHarness } from '../testing/platform-harness.ts';
-import { newImei } from '../testing/terminals.ts';
 
 // Uses real servers, which respond late on a busy machine.
 jest.setTimeout(120_000);

@@ -3,9 +3,9 @@ import { readLastLocations } from '../domains/last-positions/store.ts';
 import { readStatesOfRedis } from '../domains/vehicle-states/queries.ts';
 import type { VehicleState } from '../domains/vehicle-states/vehicle-state.ts';
 import { findVehicleByImei } from '../domains/vehicles/store.ts';
-import { lastLocationOf } from '../testing/last-location.ts';
+import { newImei } from '../testing/fake-terminals.ts';
+import { lastLocationAt } from '../testing/last-location.ts';
 import { type Client, PlatformHarness } from '../testing/platform-harness.ts';
-import { newImei } from '../testing/terminals.ts';
 import { type PartitionOffset, writeStates } from './partition-offsets.ts';
 
 jest.setTimeout(60_000);
@@ -28,7 +28,7 @@ let place: PartitionOffset | null = null;
 /** Writes the state of a terminal in a vehicle, as a replica does. */
 async function write(imei: string, { _id: vehicleId, terminalSinceMs }: Whose): Promise<void> {
   const next = { stream: 's', seq: (place?.seq ?? 0) + 1 };
-  const location = lastLocationOf(imei, 22.5, 114.1);
+  const location = lastLocationAt(imei, 22.5, 114.1);
   const rest = { recent: [], travelledKm: 0, odometer: undefined, rules: {} };
   const state: VehicleState = { ...next, ...rest, vehicleId, terminalSinceMs, location };
   await writeStates(harness.deps.redis, partition, place, next, new Map([[imei, state]]));

@@ -17,10 +17,10 @@ import { readPositions } from '../domains/positions/store.ts';
 import { readStates } from '../domains/vehicle-states/queries.ts';
 import type { AttachmentRequest } from '../event-consumers/attachment-requests.ts';
 import { PresenceStore } from '../event-consumers/presence-store.ts';
-import { lastLocationOf } from '../testing/last-location.ts';
+import { FakeTerminals, newImei } from '../testing/fake-terminals.ts';
+import { lastLocationAt } from '../testing/last-location.ts';
 import { LiveEventRecorder } from '../testing/live-event-recorder.ts';
 import { PlatformHarness } from '../testing/platform-harness.ts';
-import { newImei, Terminals } from '../testing/terminals.ts';
 import { readOffset } from './partition-offsets.ts';
 
 jest.setTimeout(180_000);
@@ -210,10 +210,10 @@ describe('telemetry', () => {
     ['moves', 50, 'moving'],
   ])('publishes one status change for a terminal that returns and %s', async (_case, speedKmh, state) => {
     const vehicle = await newVehicle();
-    const terminals = new Terminals(harness.deps);
+    const terminals = new FakeTerminals(harness.deps);
     const ear = new LiveEventRecorder(harness);
     const longAgoMs = Date.now() - 3_600_000;
-    const before = { ...lastLocationOf(vehicle.imei, 22.5, 114.1), timestamp: longAgoMs, serverTimestamp: longAgoMs };
+    const before = { ...lastLocationAt(vehicle.imei, 22.5, 114.1), timestamp: longAgoMs, serverTimestamp: longAgoMs };
     await writeLastLocation(harness.deps.redis, before);
     await new PresenceStore(harness.deps.redis).notice(vehicle.imei, {
       connected: false,

@@ -8,7 +8,7 @@ export type ContractType =
   | { readonly kind: 'object'; readonly fields: Readonly<Record<string, ContractType>> };
 
 /** Returns the types of the contract's section "Records", by name. */
-export function contractTypes(contract: string): Map<string, ContractType> {
+export function parseContractTypes(contract: string): Map<string, ContractType> {
   const section = contract.slice(contract.indexOf('\n## 27. Records'));
   const block = /```ts\n([\s\S]*?)```/.exec(section)?.[1] ?? '';
   return new Reader(block.replaceAll(/\/\*.*?\*\//g, '').replaceAll(/\/\/.*$/gm, '')).types();

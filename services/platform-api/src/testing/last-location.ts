@@ -2,7 +2,7 @@ import type { LastLocation } from '../domains/last-positions/schema.ts';
 import { testPosition } from './positions.ts';
 
 /** Returns a last position as reported just now, without optional data. */
-export const lastLocationOf = (imei: string, latitude: number, longitude: number): LastLocation =>
+export const lastLocationAt = (imei: string, latitude: number, longitude: number): LastLocation =>
   testPosition(imei, {
     latitude,
     longitude,

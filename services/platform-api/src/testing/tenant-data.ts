@@ -7,7 +7,7 @@ import { chatMessageCollection } from '../domains/messaging/store.ts';
 import type { Notification } from '../domains/notifications/schema.ts';
 import { notificationsIn } from '../domains/notifications/store.ts';
 import { appendPositions } from '../domains/positions/store.ts';
-import { mediaPodId } from './media-pod.ts';
+import { mediaPodId } from './fake-media-pod.ts';
 import { newMedia } from './media-records.ts';
 import { pdf } from './pdf.ts';
 import {

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { Stripe } from 'stripe';
-import { GatewayStub } from '../../testing/gateway-stub.ts';
+import { FakePaymentGateway } from '../../testing/fake-payment-gateway.ts';
 import { type ApiResponse, type Data, PlatformHarness, type Tenant } from '../../testing/platform-harness.ts';
 import { assertSubscriptions, findSubscriptions } from './subscriptions.ts';
 import { processOrders } from './use-cases.ts';
@@ -204,11 +204,11 @@ describe('billing without a gateway', () => {
 describe('billing by Stripe', () => {
   const secret = 'whsec_test';
   let harness: PlatformHarness;
-  let fake: GatewayStub;
+  let fake: FakePaymentGateway;
   let intents = 0;
 
   beforeAll(async () => {
-    fake = await GatewayStub.open();
+    fake = await FakePaymentGateway.open();
     fake.respond = ({ path, body }) => {
       if (path === '/v1/payment_intents') {
         intents += 1;
@@ -397,11 +397,11 @@ describe('billing by Stripe', () => {
 describe('billing by Razorpay', () => {
   const hmac = (key: string, text: string): string => createHmac('sha256', key).update(text).digest('hex');
   let harness: PlatformHarness;
-  let fake: GatewayStub;
+  let fake: FakePaymentGateway;
   let orders = 0;
 
   beforeAll(async () => {
-    fake = await GatewayStub.open();
+    fake = await FakePaymentGateway.open();
     fake.respond = () => ({ body: { id: `order_${(orders += 1)}`, status: 'created' } });
     harness = await PlatformHarness.open({
       PAYMENT_GATEWAY: 'razorpay',

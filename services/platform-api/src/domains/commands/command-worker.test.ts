@@ -3,8 +3,8 @@ import { deviceApi, type Outcome, serveUseCase } from '@fleet/bus';
 import { AppError } from '@fleet/service-kit';
 import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { FakeTerminals, generalResponse, newImei } from '../../testing/fake-terminals.ts';
 import { type Client, type Data, PlatformHarness } from '../../testing/platform-harness.ts';
-import { generally, newImei, Terminals } from '../../testing/terminals.ts';
 import { CommandWorker, type WorkerTimings } from './command-worker.ts';
 import type { Command } from './schema.ts';
 import { CommandQueue } from './store.ts';
@@ -13,8 +13,8 @@ jest.setTimeout(60_000);
 
 let harness: PlatformHarness;
 let owner: Client;
-let terminals: Terminals;
-const opened: Terminals[] = [];
+let terminals: FakeTerminals;
+const opened: FakeTerminals[] = [];
 beforeAll(async () => {
   // The service's own worker does not poll again during a test.
   harness = await PlatformHarness.open({ COMMAND_POLL_MS: '60000' });
@@ -22,7 +22,7 @@ beforeAll(async () => {
 });
 beforeEach(async () => {
   await stored().deleteMany({});
-  terminals = new Terminals(harness.deps);
+  terminals = new FakeTerminals(harness.deps);
   opened.push(terminals);
 });
 afterAll(async () => {
@@ -103,7 +103,7 @@ describe('CommandWorker', () => {
   it('serves queues round-robin if more queues wait than it processes concurrently', async () => {
     const [silent, responding] = [newImei(), newImei()];
     terminals.respond = (_command, { imei }) =>
-      imei === silent ? new Promise<Outcome>(() => undefined) : Promise.resolve(generally(0));
+      imei === silent ? new Promise<Outcome>(() => undefined) : Promise.resolve(generalResponse(0));
     await queueAndConnect(silent, [{ type: 'query_attributes' }, { type: 'locate' }]);
     const created = await oneLater(responding);
     await terminals.connect(silent);
@@ -118,7 +118,7 @@ describe('CommandWorker', () => {
   it('preserves the round-robin order over several pages of waiting commands', async () => {
     const [silent, responding] = [newImei(), newImei()];
     terminals.respond = (_command, { imei }) =>
-      imei === silent ? new Promise<Outcome>(() => undefined) : Promise.resolve(generally(0));
+      imei === silent ? new Promise<Outcome>(() => undefined) : Promise.resolve(generalResponse(0));
     await queueAndConnect(silent, [{ type: 'query_attributes' }, { type: 'locate' }]);
     const created = await oneLater(responding);
     await oneLater(newImei());
@@ -167,7 +167,7 @@ describe('CommandWorker', () => {
           .updateOne({ _id: imei }, { $set: other });
         await waitFor(async () => (await Promise.all(take.mock.results.map(({ value }) => value))).includes(false));
         release.mockClear();
-        response(generally(0));
+        response(generalResponse(0));
         await waitFor(() => release.mock.calls.some(([released]) => released === imei));
       });
     } finally {

@@ -3,8 +3,8 @@ import { type DeviceCommand, deviceApi, type Outcome, serveUseCase } from '@flee
 import { AppError } from '@fleet/service-kit';
 import { waitFor } from '@fleet/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { FakeTerminals, generalResponse, newImei } from '../../testing/fake-terminals.ts';
 import { type ApiResponse, type Client, type Data, PlatformHarness } from '../../testing/platform-harness.ts';
-import { generally, newImei, Terminals } from '../../testing/terminals.ts';
 import { CommandWorker } from './command-worker.ts';
 import type { Command } from './schema.ts';
 
@@ -15,8 +15,8 @@ const replyMs = 4_000;
 
 let harness: PlatformHarness;
 let owner: Client;
-let terminals: Terminals;
-const opened: Terminals[] = [];
+let terminals: FakeTerminals;
+const opened: FakeTerminals[] = [];
 
 beforeAll(async () => {
   harness = await PlatformHarness.open({ COMMAND_POLL_MS: '50', COMMAND_REPLY_TIMEOUT_MS: String(replyMs) });
@@ -24,7 +24,7 @@ beforeAll(async () => {
 });
 afterAll(() => harness.close());
 beforeEach(() => {
-  terminals = new Terminals(harness.deps);
+  terminals = new FakeTerminals(harness.deps);
   opened.push(terminals);
 });
 afterEach(async () => {
@@ -172,7 +172,7 @@ describe('command queue', () => {
         setImmediate(resolve);
       });
       concurrent -= 1;
-      return generally(0);
+      return generalResponse(0);
     };
     const created = [
       await queue(path, 'set_parameters', heartbeat),
@@ -209,7 +209,7 @@ describe('command queue', () => {
     terminals.respond = async ({ kind }) =>
       kind === 'queryParameters'
         ? { kind: 'answered', answer: { commandMessageId: 0x8106, commandSerialNo: 9, result: null, message } }
-        : generally(3);
+        : generalResponse(3);
     await terminals.connect(imei);
     const requested = await queue(path, 'query_parameters', { ids: [1] });
     const refused = await queue(path, 'vehicle_control', { doors: 'unlock' });
@@ -224,7 +224,7 @@ describe('command queue', () => {
 
   it('marks a command as sent and not cancelable once the socket accepts it, then fails it without a response and continues', async () => {
     const { imei, path } = await vehicle();
-    terminals.respond = ({ kind }) => (kind === 'setParameters' ? Promise.resolve(generally(0)) : noReply());
+    terminals.respond = ({ kind }) => (kind === 'setParameters' ? Promise.resolve(generalResponse(0)) : noReply());
     const [doors, where] = [await queue(path, 'vehicle_control', { doors: 'lock' }), await queue(path, 'locate')];
     const last = await queue(path, 'set_parameters', heartbeat);
     await terminals.connect(imei);
@@ -235,7 +235,7 @@ describe('command queue', () => {
     await waitForStatus(path, last, 'acknowledged');
     expect(await read(path, where)).toMatchObject({ status: 'queued', attempts: 1, max_attempts: 10 });
     await stored().updateOne({ _id: where.id }, { $set: { notBefore: null } });
-    terminals.respond = async () => generally(0);
+    terminals.respond = async () => generalResponse(0);
     await waitForStatus(path, where, 'acknowledged');
     expect(await read(path, where)).toMatchObject({ attempts: 2 });
   });

@@ -1,9 +1,9 @@
 import type { Outcome } from '@fleet/bus';
 import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { FakeTerminals, generalResponse, newImei } from '../../testing/fake-terminals.ts';
 import { LiveEventRecorder } from '../../testing/live-event-recorder.ts';
 import { type Client, type Data, PlatformHarness } from '../../testing/platform-harness.ts';
-import { generally, newImei, Terminals } from '../../testing/terminals.ts';
 
 // The tests use real servers; the machine may be busy. Terminals have the default time to respond.
 jest.setTimeout(60_000);
@@ -11,12 +11,12 @@ jest.setTimeout(60_000);
 let harness: PlatformHarness;
 let owner: Client;
 let recorder: LiveEventRecorder;
-let terminals: Terminals;
+let terminals: FakeTerminals;
 beforeAll(async () => {
   harness = await PlatformHarness.open({ COMMAND_POLL_MS: '50' });
   owner = harness.as(harness.ours.owner);
   recorder = new LiveEventRecorder(harness);
-  terminals = new Terminals(harness.deps);
+  terminals = new FakeTerminals(harness.deps);
 });
 afterAll(async () => {
   recorder.stop();
@@ -53,7 +53,7 @@ describe('websocket events of a command', () => {
     const created = await queue('set_parameters', { parameters: [{ id: 1, value: 30 }] });
     await terminals.connect(imei);
     await waitForEvent(created, 'sent');
-    response(generally(0));
+    response(generalResponse(0));
     await waitForEvent(created, 'acknowledged');
     expect(statuses(created)).toEqual(['queued', 'sent', 'acknowledged']);
     expect(published(created)[0]).toEqual(created);
@@ -63,7 +63,7 @@ describe('websocket events of a command', () => {
 
   it('are published when the terminal refuses it', async () => {
     const { imei, queue, told: published, becomesTold: waitForEvent, read } = await newVehicle();
-    terminals.respond = async () => generally(3);
+    terminals.respond = async () => generalResponse(3);
     const created = await queue('vehicle_control', { doors: 'lock' });
     await terminals.connect(imei);
     await waitForEvent(created, 'failed');

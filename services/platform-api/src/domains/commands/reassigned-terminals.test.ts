@@ -1,7 +1,7 @@
 import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { FakeTerminals, newImei } from '../../testing/fake-terminals.ts';
 import { type Client, type Data, PlatformHarness } from '../../testing/platform-harness.ts';
-import { newImei, Terminals } from '../../testing/terminals.ts';
 import type { Command } from './schema.ts';
 
 jest.setTimeout(60_000);
@@ -9,11 +9,11 @@ jest.setTimeout(60_000);
 let harness: PlatformHarness;
 let owner: Client;
 let stranger: Client;
-let terminals: Terminals;
+let terminals: FakeTerminals;
 beforeAll(async () => {
   harness = await PlatformHarness.open({ COMMAND_POLL_MS: '50' });
   [owner, stranger] = [harness.as(harness.ours.owner), harness.as(harness.theirs.owner)];
-  terminals = new Terminals(harness.deps);
+  terminals = new FakeTerminals(harness.deps);
 });
 afterAll(async () => {
   await terminals.close();

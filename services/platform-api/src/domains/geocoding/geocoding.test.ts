@@ -3,9 +3,9 @@ import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { loadConfig } from '../../assembly/config.ts';
 import { decodePolyline, encodePolyline } from '../../geometry/polyline.ts';
 import { ProviderServer } from '../../maps/testing/provider-server.ts';
-import { lastLocationOf } from '../../testing/last-location.ts';
+import { newImei } from '../../testing/fake-terminals.ts';
+import { lastLocationAt } from '../../testing/last-location.ts';
 import { type Client, PlatformHarness } from '../../testing/platform-harness.ts';
-import { newImei } from '../../testing/terminals.ts';
 import { writeLastLocation } from '../last-positions/store.ts';
 import { sweepAddresses } from './store.ts';
 
@@ -23,7 +23,7 @@ async function vehicle(harness: PlatformHarness, client: Client, at?: [number, n
   const imei = newImei();
   const made = await client.post('/api/vehicles', { vehicle_no: `GC${randomInt(10 ** 9)}`, imei });
   expect(made.status).toBe(201);
-  if (at !== undefined) await writeLastLocation(harness.deps.redis, lastLocationOf(imei, ...at));
+  if (at !== undefined) await writeLastLocation(harness.deps.redis, lastLocationAt(imei, ...at));
   return made.data.id;
 }
 

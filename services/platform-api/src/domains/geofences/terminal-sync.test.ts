@@ -1,7 +1,7 @@
 import { decodeBody, setCircleAreas, setPolygonArea, setRectangleAreas, setRoute } from '@fleet/jt808';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { FakeTerminals, generalResponse, newImei } from '../../testing/fake-terminals.ts';
 import { type Client, PlatformHarness } from '../../testing/platform-harness.ts';
-import { generally, newImei, Terminals } from '../../testing/terminals.ts';
 import type { Geofence } from './schema.ts';
 import { geofencesIn } from './store.ts';
 import { areaDeletion, terminalArea } from './terminal-areas.ts';
@@ -11,7 +11,7 @@ jest.setTimeout(60_000);
 
 let harness: PlatformHarness;
 let owner: Client;
-let terminals: Terminals;
+let terminals: FakeTerminals;
 beforeAll(async () => {
   harness = await PlatformHarness.open();
 });
@@ -47,7 +47,7 @@ describe('areas in terminals', () => {
     owner = harness.as(tenant.owner);
     imei = newImei();
     vehicleId = (await owner.post('/api/vehicles', { vehicle_no: 'AREA 1', imei })).data.id;
-    terminals = new Terminals(harness.deps);
+    terminals = new FakeTerminals(harness.deps);
   });
   afterEach(() => terminals.close());
 
@@ -105,14 +105,14 @@ describe('areas in terminals', () => {
 
   it('retries areas that the terminal rejects, but not those that it does not support', async () => {
     await terminals.connect(imei);
-    terminals.respond = async () => generally(1);
+    terminals.respond = async () => generalResponse(1);
     const id = await make();
     await sync();
     expect(await stateOf(id)).toEqual({ [imei]: 'failed' });
     got();
     await sync(5);
     expect(got()).toEqual([]);
-    terminals.respond = async () => generally(3);
+    terminals.respond = async () => generalResponse(3);
     await sync(11);
     expect(got()).toEqual(['8605', '8604']);
     expect(await stateOf(id)).toEqual({ [imei]: 'unsupported' });

@@ -1,9 +1,9 @@
 import { randomInt } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { ProviderServer } from '../../maps/testing/provider-server.ts';
-import { lastLocationOf } from '../../testing/last-location.ts';
+import { newImei } from '../../testing/fake-terminals.ts';
+import { lastLocationAt } from '../../testing/last-location.ts';
 import { type Client, PlatformHarness } from '../../testing/platform-harness.ts';
-import { newImei } from '../../testing/terminals.ts';
 import { writeLastLocation } from './store.ts';
 
 jest.setTimeout(60_000);
@@ -44,7 +44,7 @@ async function vehiclesAt(client: Client, latitudes: readonly number[]): Promise
     const imei = newImei();
     const created = await client.post('/api/vehicles', { vehicle_no: `LA${randomInt(10 ** 9)}`, imei });
     expect(created.status).toBe(201);
-    const location = lastLocationOf(imei, latitude, 2);
+    const location = lastLocationAt(imei, latitude, 2);
     await writeLastLocation(harness.deps.redis, { ...location, timestamp: location.timestamp - index * 1_000 });
     imeis.push(imei);
   }

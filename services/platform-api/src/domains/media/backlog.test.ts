@@ -3,10 +3,10 @@ import type { UploadRecord } from '@fleet/storage';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { createJobSlice, type JobSlice } from '../../jobs/job-slice.ts';
 import { runDueJobs } from '../../jobs/scheduler.ts';
-import { type MediaPod, openMediaPod } from '../../testing/media-pod.ts';
+import { type FakeMediaPod, openFakeMediaPod } from '../../testing/fake-media-pod.ts';
+import { newImei } from '../../testing/fake-terminals.ts';
 import { newMedia } from '../../testing/media-records.ts';
 import { PlatformHarness } from '../../testing/platform-harness.ts';
-import { newImei } from '../../testing/terminals.ts';
 import type { Vehicle } from '../vehicles/schema.ts';
 import { vehiclesIn } from '../vehicles/store.ts';
 import { recordMedia } from './record.ts';
@@ -21,11 +21,11 @@ jest.setTimeout(120_000);
 
 const dayMs = 86_400_000;
 let harness: PlatformHarness;
-let pod: MediaPod;
+let pod: FakeMediaPod;
 let count = 0;
 beforeAll(async () => {
   harness = await PlatformHarness.open({ MEDIA_TTL_DAYS: '30' });
-  pod = await openMediaPod(harness.bus, 'pod-backlog');
+  pod = await openFakeMediaPod(harness.bus, 'pod-backlog');
 });
 afterAll(async () => {
   await pod?.close();

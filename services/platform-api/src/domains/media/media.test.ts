@@ -3,12 +3,12 @@ import { signQuery, verifyFilePath } from '@fleet/service-kit';
 import { createReservation, type UploadRecord } from '@fleet/storage';
 import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { type FakeMediaPod, openFakeMediaPod } from '../../testing/fake-media-pod.ts';
+import { newImei } from '../../testing/fake-terminals.ts';
 import { LiveClient } from '../../testing/live-client.ts';
-import { type MediaPod, openMediaPod } from '../../testing/media-pod.ts';
 import { newMedia } from '../../testing/media-records.ts';
 import { recordTestNotification } from '../../testing/notifications.ts';
 import { type Client, type Data, PlatformHarness, type TestUser } from '../../testing/platform-harness.ts';
-import { newImei } from '../../testing/terminals.ts';
 import type { AuditEntry } from '../audit/schema.ts';
 import type { Vehicle } from '../vehicles/schema.ts';
 import { vehiclesIn } from '../vehicles/store.ts';
@@ -21,14 +21,14 @@ jest.setTimeout(120_000);
 let harness: PlatformHarness;
 let api: Client;
 let theirs: Client;
-let pod: MediaPod;
+let pod: FakeMediaPod;
 let vehicle: Vehicle;
 let count = 0;
 
 beforeAll(async () => {
   harness = await PlatformHarness.open();
   [api, theirs] = [harness.as(harness.ours.owner), harness.as(harness.theirs.owner)];
-  pod = await openMediaPod(harness.bus, 'pod-a');
+  pod = await openFakeMediaPod(harness.bus, 'pod-a');
 });
 afterAll(async () => {
   await pod?.close();

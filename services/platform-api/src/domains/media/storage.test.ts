@@ -1,10 +1,10 @@
 import { waitFor } from '@fleet/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { unlimited } from '../../jobs/job-slice.ts';
-import { type MediaPod, openMediaPod } from '../../testing/media-pod.ts';
+import { type FakeMediaPod, openFakeMediaPod } from '../../testing/fake-media-pod.ts';
+import { newImei } from '../../testing/fake-terminals.ts';
 import { newMedia } from '../../testing/media-records.ts';
 import { type Client, type Data, PlatformHarness } from '../../testing/platform-harness.ts';
-import { newImei } from '../../testing/terminals.ts';
 import type { Vehicle } from '../vehicles/schema.ts';
 import { vehiclesIn } from '../vehicles/store.ts';
 import { recordMedia } from './record.ts';
@@ -21,14 +21,14 @@ const dayMs = 86_400_000;
 const upwards = (a: number, b: number): number => a - b;
 let harness: PlatformHarness;
 let api: Client;
-let pod: MediaPod;
+let pod: FakeMediaPod;
 let vehicle: Vehicle;
 let count = 0;
 
 beforeAll(async () => {
   harness = await PlatformHarness.open({ MEDIA_MAX_BYTES_PER_VEHICLE: '1000', MEDIA_TTL_DAYS: '30' });
   api = harness.as(harness.ours.owner);
-  pod = await openMediaPod(harness.bus, 'pod-a');
+  pod = await openFakeMediaPod(harness.bus, 'pod-a');
 });
 afterAll(async () => {
   await pod?.close();

@@ -1,9 +1,9 @@
 import { createHmac } from 'node:crypto';
 import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { FakeProvider, type ProviderReply } from '../../testing/fake-provider.ts';
+import { newImei } from '../../testing/fake-terminals.ts';
 import { type ApiResponse, type Data, PlatformHarness, type TestUser } from '../../testing/platform-harness.ts';
-import { ProviderStandIn, type Reply } from '../../testing/provider-stand-in.ts';
-import { newImei } from '../../testing/terminals.ts';
 
 // The tests use real servers on a machine that may be busy.
 jest.setTimeout(60_000);
@@ -12,11 +12,11 @@ const path = '/api/chat-log/sms-provider-webhook?provider=twilio';
 const publicUrl = 'https://fleet.example';
 const phone = '+14155550177';
 
-let fake: ProviderStandIn;
+let fake: FakeProvider;
 let harness: PlatformHarness;
 let user: TestUser;
 beforeAll(async () => {
-  fake = await ProviderStandIn.open();
+  fake = await FakeProvider.open();
   harness = await PlatformHarness.open({
     PUBLIC_BASE_URL: publicUrl,
     SMS_COMMANDS: 'true',
@@ -59,7 +59,7 @@ const repliesAbout = async (vehicleId: number): Promise<Data[]> =>
 
 describe('reply to a text message', () => {
   it('is sent after the response to the webhook, and is updated by its own id', async () => {
-    let release: (reply: Reply) => void = () => undefined;
+    let release: (reply: ProviderReply) => void = () => undefined;
     fake.reply = () =>
       new Promise((resolve) => {
         release = resolve;

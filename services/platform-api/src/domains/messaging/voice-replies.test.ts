@@ -2,8 +2,8 @@ import { createHash, createHmac } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { SignJWT } from 'jose';
 import { SaxesParser } from 'saxes';
+import { newImei } from '../../testing/fake-terminals.ts';
 import { type ApiResponse, PlatformHarness } from '../../testing/platform-harness.ts';
-import { newImei } from '../../testing/terminals.ts';
 import { toNcco, toPlivoXml, toTwiml } from './voice-replies.ts';
 
 // The tests use real servers on a machine that may be busy.

@@ -2,6 +2,7 @@ import { type LiveEvent, liveEvents, subscribe } from '@fleet/bus';
 import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import type { NewAccountRecord } from '../../store/account-repository.ts';
+import { FakeTerminals, generalResponse, newImei } from '../../testing/fake-terminals.ts';
 import {
   type ApiResponse,
   type Client,
@@ -9,7 +10,6 @@ import {
   PlatformHarness,
   type TestUser,
 } from '../../testing/platform-harness.ts';
-import { generally, newImei, Terminals } from '../../testing/terminals.ts';
 import type { AuditEntry } from '../audit/schema.ts';
 import { wantedNotifications } from './preferences.ts';
 import { defaultTypes } from './rules.ts';
@@ -339,7 +339,7 @@ describe('POST /api/notifications/:id/acknowledge', () => {
   });
 
   it('confirms the alarm at the terminal, returns the result, and publishes the notification', async () => {
-    const terminals = new Terminals(harness.deps);
+    const terminals = new FakeTerminals(harness.deps);
     const imei = newImei();
     vehicleId = await newVehicle(owner, { imei: imei.padStart(12, '0') });
     const events: LiveEvent[] = [];
@@ -369,7 +369,7 @@ describe('POST /api/notifications/:id/acknowledge', () => {
   });
 
   it('stores that the terminal is unavailable or refuses, and tries again with the next acknowledgement', async () => {
-    const terminals = new Terminals(harness.deps);
+    const terminals = new FakeTerminals(harness.deps);
     const imei = newImei();
     vehicleId = await newVehicle(owner, { imei: imei.padStart(12, '0') });
     try {
@@ -377,9 +377,9 @@ describe('POST /api/notifications/:id/acknowledge', () => {
       const away = await acknowledge(id);
       expect(away).toMatchObject({ status: 200, data: { attributes: { terminal_confirmed: false } } });
       await terminals.connect(imei);
-      terminals.respond = async () => generally(3, 0x8203);
+      terminals.respond = async () => generalResponse(3, 0x8203);
       expect((await acknowledge(id)).data).toEqual(away.data);
-      terminals.respond = async () => generally(0, 0x8203);
+      terminals.respond = async () => generalResponse(0, 0x8203);
       const { data } = await acknowledge(id);
       expect(data).toMatchObject({
         acknowledged_at: away.data['acknowledged_at'],
@@ -409,7 +409,7 @@ describe('POST /api/notifications/:id/acknowledge', () => {
   });
 
   it('counts as a command in the bucket that device-api uses as well, and sends no command above its limit', async () => {
-    const terminals = new Terminals(harness.deps);
+    const terminals = new FakeTerminals(harness.deps);
     const imei = newImei();
     vehicleId = await newVehicle(owner, { imei: imei.padStart(12, '0') });
     const bucket = `rate-limit:command:${imei}`;
@@ -433,7 +433,7 @@ describe('POST /api/notifications/:id/acknowledge', () => {
   });
 
   it('confirms no alarms that end by themselves, and none whose terminal is in another vehicle', async () => {
-    const terminals = new Terminals(harness.deps);
+    const terminals = new FakeTerminals(harness.deps);
     const imei = newImei();
     try {
       await terminals.connect(imei);

@@ -4,9 +4,9 @@ import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { decodePolyline, encodePolyline } from '../../geometry/polyline.ts';
 import type { Position } from '../../geometry/positions.ts';
 import { routeRule } from '../../rules/route-deviation/route-rule.ts';
-import { lastLocationOf } from '../../testing/last-location.ts';
+import { lastLocationAt } from '../../testing/last-location.ts';
 import { type ApiResponse, type Client, PlatformHarness } from '../../testing/platform-harness.ts';
-import { contextOf, routeOf, type Sketch, Watched } from '../../testing/tracks.ts';
+import { contextOf, type ReportSketch, RuleHarness, routeOf } from '../../testing/rule-harness.ts';
 import { writeLastLocation } from '../last-positions/store.ts';
 import { routeRuleName } from './progress.ts';
 
@@ -293,7 +293,7 @@ describe('routes of vehicles', () => {
     };
     expect(await progress()).toEqual({ waypoint_index: null, distance_remaining_m: null, eta: null, off_route: null });
     const at = (latitude: number, longitude: number) =>
-      writeLastLocation(harness.deps.redis, lastLocationOf(car.imei, latitude, longitude));
+      writeLastLocation(harness.deps.redis, lastLocationAt(car.imei, latitude, longitude));
     await at(10.0001, 20.005);
     const half = await progress();
     expect(half).toMatchObject({ waypoint_index: 1, off_route: false });
@@ -315,10 +315,10 @@ describe('routes of vehicles', () => {
     const made = await owner.post(path, { name: 'There and back', path: there });
     await owner.post(`/api/vehicles/${car.id}/link-route`, { route_ids: [made.data.id] });
     const stored = routeOf(there, { _id: made.data.id, deviationM: 100 });
-    const watched = new Watched(routeRule, contextOf({ routes: [stored] }));
-    watched.report(...[20, 20.01, 20.02, 20.005].map((lng, at): Sketch => ({ at: at * 60, place: [10, lng] })));
+    const watched = new RuleHarness(routeRule, contextOf({ routes: [stored] }));
+    watched.report(...[20, 20.01, 20.02, 20.005].map((lng, at): ReportSketch => ({ at: at * 60, place: [10, lng] })));
     const { redis } = harness.deps;
-    await writeLastLocation(redis, lastLocationOf(car.imei, 10, 20.005));
+    await writeLastLocation(redis, lastLocationAt(car.imei, 10, 20.005));
     const left = async () => {
       const response = await owner.get(`/api/vehicles/${car.id}/list-linked-routes`);
       return Number((response.items[0]?.['progress'] as Record<string, unknown> | undefined)?.['distance_remaining_m']);

@@ -1,9 +1,9 @@
 import { randomInt } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { destination } from '../../geometry/positions.ts';
+import { newImei } from '../../testing/fake-terminals.ts';
 import { type Client, PlatformHarness } from '../../testing/platform-harness.ts';
 import { testPosition } from '../../testing/positions.ts';
-import { newImei } from '../../testing/terminals.ts';
 import type { LastLocation } from '../last-positions/schema.ts';
 import { recordNotification } from '../notifications/use-cases.ts';
 import { csvCell } from './export.ts';

@@ -3,7 +3,7 @@ import { type Database, openDatabase } from '@fleet/storage';
 import { testEnv } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { testPosition } from '../../testing/positions.ts';
-import { tooLargeError } from '../../testing/too-large.ts';
+import { tooLargeError } from '../../testing/too-large-error.ts';
 import type { LastLocation } from '../last-positions/schema.ts';
 import { pack, unpack } from './packing.ts';
 import type { NewPoint, Point } from './schema.ts';

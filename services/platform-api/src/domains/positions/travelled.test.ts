@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it, jest } from '@jest/globals';
+import { newImei } from '../../testing/fake-terminals.ts';
 import { type Client, PlatformHarness } from '../../testing/platform-harness.ts';
 import { testPosition } from '../../testing/positions.ts';
-import { newImei } from '../../testing/terminals.ts';
 import { findVehicleByImei } from '../vehicles/store.ts';
 
 jest.setTimeout(60_000);

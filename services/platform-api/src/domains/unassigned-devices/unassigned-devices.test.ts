@@ -3,9 +3,9 @@ import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { keepRegistrations } from '../../event-consumers/device-details.ts';
 import { Presence } from '../../event-consumers/presence.ts';
-import { lastLocationOf } from '../../testing/last-location.ts';
+import { FakeTerminals, newImei } from '../../testing/fake-terminals.ts';
+import { lastLocationAt } from '../../testing/last-location.ts';
 import { type Client, type Data, PlatformHarness } from '../../testing/platform-harness.ts';
-import { newImei, Terminals } from '../../testing/terminals.ts';
 import type { Account } from '../accounts/schema.ts';
 import { writeLastLocation } from '../last-positions/store.ts';
 import type { UnassignedDevice } from './schema.ts';
@@ -19,13 +19,13 @@ let harness: PlatformHarness;
 let operator: Client;
 let owner: Client;
 let presence: Presence;
-let terminals: Terminals;
+let terminals: FakeTerminals;
 beforeAll(async () => {
   harness = await PlatformHarness.open();
   operator = harness.as(await harness.user('superadmin'));
   owner = harness.as(harness.ours.owner);
   presence = new Presence(harness.deps, { offlineAfterMs: 600_000, sweepEveryMs: 3_600_000, firstReportMs: 0 });
-  terminals = new Terminals(harness.deps);
+  terminals = new FakeTerminals(harness.deps);
 });
 afterAll(async () => {
   await presence?.stop();
@@ -64,7 +64,7 @@ describe('unassigned terminal', () => {
     await connects(imei);
     await waitFor(async () => (await stored(imei)) !== null);
     await registers(imei, 'KA01AB1234');
-    await writeLastLocation(harness.deps.redis, lastLocationOf(imei, 22.5, 114.1));
+    await writeLastLocation(harness.deps.redis, lastLocationAt(imei, 22.5, 114.1));
     expect(await listed(imei)).toEqual({
       id: expect.any(Number),
       imei,
@@ -96,7 +96,7 @@ describe('unassigned terminal', () => {
   it('has no position from the time when it belonged to a vehicle', async () => {
     const imei = newImei();
     await writeLastLocation(harness.deps.redis, {
-      ...lastLocationOf(imei, 22.5, 114.1),
+      ...lastLocationAt(imei, 22.5, 114.1),
       serverTimestamp: Date.now() - 60_000,
     });
     await seen(imei);

@@ -1,10 +1,10 @@
 import { randomInt } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { createVehicleHooks } from '../../assembly/vehicle-hooks.ts';
-import { lastLocationOf } from '../../testing/last-location.ts';
+import { newImei } from '../../testing/fake-terminals.ts';
+import { lastLocationAt } from '../../testing/last-location.ts';
 import { newMedia } from '../../testing/media-records.ts';
 import { type Client, type Data, PlatformHarness } from '../../testing/platform-harness.ts';
-import { newImei } from '../../testing/terminals.ts';
 import { readLastLocations, writeLastLocation } from '../last-positions/store.ts';
 import { findMedia, insertMedia } from '../media/store.ts';
 import { endDeletedVehicles } from './deleted.ts';
@@ -80,7 +80,7 @@ describe('cleanup after the deletion of a vehicle', () => {
     await owner.delete(`/api/vehicles/${id}`);
     jest.restoreAllMocks();
     await create({ imei }, harness.as(harness.theirs.owner));
-    await writeLastLocation(harness.deps.redis, lastLocationOf(imei, 22.5, 114));
+    await writeLastLocation(harness.deps.redis, lastLocationAt(imei, 22.5, 114));
     const requests = harness.deps.database.collection<{ _id: string; accountId: number; vehicleId: number }>(
       'attachment_requests',
     );

@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { createVehicleHooks } from '../../assembly/vehicle-hooks.ts';
-import { lastLocationOf } from '../../testing/last-location.ts';
+import { newImei } from '../../testing/fake-terminals.ts';
+import { lastLocationAt } from '../../testing/last-location.ts';
 import { type Client, type Data, PlatformHarness } from '../../testing/platform-harness.ts';
-import { newImei } from '../../testing/terminals.ts';
 import { cancelWaitingCommands } from '../commands/use-cases.ts';
 import { readLastLocations, writeLastLocation } from '../last-positions/store.ts';
 import { endDeletedVehicles } from './deleted.ts';
@@ -41,7 +41,7 @@ const takeOut = async (id: number, imei: string | null = null): Promise<void> =>
 
 /** Stores the last position of a terminal and its rule state. */
 async function seen(imei: string, vehicleId: number): Promise<void> {
-  const location = lastLocationOf(imei, 22.5, 114);
+  const location = lastLocationAt(imei, 22.5, 114);
   await writeLastLocation(harness.deps.redis, location);
   await harness.deps.redis.set(`rule-state:${imei}`, JSON.stringify({ vehicleId, location }));
   const state = { vehicleId, state: JSON.stringify({ vehicleId, location }) };

@@ -1,6 +1,6 @@
 import type { DeviceState } from '@fleet/storage';
 import { describe, expect, it } from '@jest/globals';
-import { lastLocationOf } from '../../testing/last-location.ts';
+import { lastLocationAt } from '../../testing/last-location.ts';
 import type { LastLocation } from '../last-positions/schema.ts';
 import { locationNow, presentOf } from './states.ts';
 
@@ -17,7 +17,7 @@ const device = (lastSeenMs: number): DeviceState => ({
   remoteAddress: '127.0.0.1:1',
 });
 const location = (more: Partial<LastLocation> = {}): LastLocation => ({
-  ...lastLocationOf('13800138000', 1, 2),
+  ...lastLocationAt('13800138000', 1, 2),
   ignition: true,
   slowSinceMs: atMs - 2 * minute,
   timestamp: atMs,

@@ -3,7 +3,7 @@ import type { AttemptRecord } from '@fleet/storage';
 import { ServerProcess } from '@fleet/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { MessageRefusedError } from '../../providers/message-sender.ts';
-import { standInForDispatcher } from '../../testing/dispatcher-stub.ts';
+import { startFakeDispatcher } from '../../testing/fake-dispatcher.ts';
 import { type Client, PlatformHarness, type TestUser } from '../../testing/platform-harness.ts';
 import { notificationsIn } from '../notifications/store.ts';
 import { notifyOwner } from './notices.ts';
@@ -37,8 +37,8 @@ beforeEach(async () => {
   at = `/api/user-webhooks/${webhookId}`;
 });
 
-function dispatcher(responses: Parameters<typeof standInForDispatcher>[1] = {}) {
-  const stub = standInForDispatcher(harness.bus, responses);
+function dispatcher(responses: Parameters<typeof startFakeDispatcher>[1] = {}) {
+  const stub = startFakeDispatcher(harness.bus, responses);
   served.push(stub);
   return stub;
 }

@@ -10,7 +10,7 @@ import {
   type OracleShape,
   type Spot,
 } from '../../testing/crossings-oracle.ts';
-import { contextOf, geofenceOf, type Sketch, startMs, Watched } from '../../testing/tracks.ts';
+import { contextOf, geofenceOf, type ReportSketch, RuleHarness, startMs } from '../../testing/rule-harness.ts';
 import { geofenceRule, insideIds } from './geofence-rule.ts';
 
 fc.configureGlobal(propertySettings);
@@ -115,9 +115,9 @@ function nextSpot({ to }: Step, last: Spot, shapes: World['shapes']): Spot {
 function trackOf(
   { shapes, steps }: World,
   areas: readonly OracleArea[],
-): { counted: OracleFix[]; sketches: (Sketch & { spot: Spot })[] } {
+): { counted: OracleFix[]; sketches: (ReportSketch & { spot: Spot })[] } {
   const counted: OracleFix[] = [];
-  const sketches: (Sketch & { spot: Spot })[] = [];
+  const sketches: (ReportSketch & { spot: Spot })[] = [];
   let ms = startMs;
   for (const each of steps) {
     const last = counted.at(-1);
@@ -153,7 +153,7 @@ describe('geofence rule compared with an oracle', () => {
           return geofenceOf({ shape: { type, positions: spots.map(place), ...size }, dwellSeconds: dwell });
         });
         const { counted, sketches } = trackOf(given, areas);
-        const watched = new Watched(geofenceRule, contextOf());
+        const watched = new RuleHarness(geofenceRule, contextOf());
         let fixes = 0;
         for (const { spot, ...sketch } of sketches) {
           const known = geofences.filter((_geofence, at) => (shapes[at]?.fromFix ?? 0) <= fixes);

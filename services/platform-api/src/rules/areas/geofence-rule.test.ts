@@ -1,17 +1,25 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Geofence } from '../../domains/geofences/schema.ts';
-import { away, circleOf, contextOf, geofenceOf, home, type Sketch, Watched } from '../../testing/tracks.ts';
+import {
+  away,
+  circleOf,
+  contextOf,
+  geofenceOf,
+  home,
+  type ReportSketch,
+  RuleHarness,
+} from '../../testing/rule-harness.ts';
 import { type GeofenceState, geofenceRule, insideIds } from './geofence-rule.ts';
 
 const event = ({ attributes }: { attributes: Readonly<Record<string, unknown>> }): string =>
   String(attributes['event']);
 
 /** A vehicle that was outside the geofences at second -60. */
-const outside = (...geofences: readonly Geofence[]): Watched<GeofenceState> =>
-  new Watched(geofenceRule, contextOf({ geofences })).report({ at: -60, place: away(2_000) });
+const outside = (...geofences: readonly Geofence[]): RuleHarness<GeofenceState> =>
+  new RuleHarness(geofenceRule, contextOf({ geofences })).report({ at: -60, place: away(2_000) });
 
 /** Fixes at seconds, metres north of the centre. */
-const fixes = (...places: readonly (readonly [at: number, northM: number])[]): Sketch[] =>
+const fixes = (...places: readonly (readonly [at: number, northM: number])[]): ReportSketch[] =>
   places.map(([at, northM]) => ({ at, place: away(northM) }));
 
 describe('crossings of geofences', () => {
@@ -155,7 +163,7 @@ describe('crossings of geofences', () => {
   });
 
   it('set the side silently at the first fix', () => {
-    const watched = new Watched(geofenceRule, contextOf({ geofences: [circleOf(500)] }));
+    const watched = new RuleHarness(geofenceRule, contextOf({ geofences: [circleOf(500)] }));
     watched.report(...fixes([0, 0], [5, 0], [10, 0]));
     expect(watched.summaries()).toEqual([]);
     expect(watched.outcomes.map(({ turned }) => turned)).toEqual([true, false, false]);

@@ -1,15 +1,25 @@
 import { describe, expect, it } from '@jest/globals';
-import { away, circleOf, contextOf, home, imei, routeOf, type Sketch, startMs, Watched } from '../../testing/tracks.ts';
+import {
+  away,
+  circleOf,
+  contextOf,
+  home,
+  imei,
+  type ReportSketch,
+  RuleHarness,
+  routeOf,
+  startMs,
+} from '../../testing/rule-harness.ts';
 import { dedupeKeyOf } from '../rule.ts';
 import { type OverspeedState, overspeedRule } from './overspeed-rule.ts';
 
 const bit = 1 << 1;
 
 const watched = (context: Parameters<typeof contextOf>[0] = { vehicle: { speedLimitKmh: 80 } }) =>
-  new Watched<OverspeedState>(overspeedRule, contextOf(context));
+  new RuleHarness<OverspeedState>(overspeedRule, contextOf(context));
 
 /** Reports at seconds, with speeds. */
-const speeds = (...reports: readonly (readonly [at: number, speed: number, alarmWord?: number])[]): Sketch[] =>
+const speeds = (...reports: readonly (readonly [at: number, speed: number, alarmWord?: number])[]): ReportSketch[] =>
   reports.map(([at, speed, alarmWord = 0]) => ({ at, speed, alarmWord }));
 
 describe('overspeed measured by the platform', () => {
@@ -54,7 +64,7 @@ describe('overspeed measured by the platform', () => {
         .report(...speeds([0, 90], [700, 90]))
         .summaries(),
     ).toEqual([]);
-    const tunnel: Sketch = { at: 5, speed: 0, gpsValid: false };
+    const tunnel: ReportSketch = { at: 5, speed: 0, gpsValid: false };
     expect(
       watched()
         .report(...speeds([0, 90]), tunnel, ...speeds([12, 90]))

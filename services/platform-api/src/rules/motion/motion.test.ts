@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { contextOf, imei, type Sketch, startMs, Watched } from '../../testing/tracks.ts';
+import { contextOf, imei, type ReportSketch, RuleHarness, startMs } from '../../testing/rule-harness.ts';
 import { dedupeKeyOf, type Raised, type Rule } from '../rule.ts';
 import { fuelRule } from './fuel.ts';
 import { idlingRule } from './idling.ts';
@@ -15,8 +15,8 @@ type Judged = Parameters<typeof contextOf>[0];
 const types = ({ type }: Raised): string => type;
 
 /** Findings of a rule: second and type. */
-function findings<S>(rule: Rule<S>, sketches: readonly Sketch[], judged: Judged = {}): string[] {
-  return new Watched(rule, contextOf(judged)).report(...sketches).summaries(types);
+function findings<S>(rule: Rule<S>, sketches: readonly ReportSketch[], judged: Judged = {}): string[] {
+  return new RuleHarness(rule, contextOf(judged)).report(...sketches).summaries(types);
 }
 
 describe('rules about the use of a vehicle', () => {
@@ -26,7 +26,7 @@ describe('rules about the use of a vehicle', () => {
   });
 
   it('report the position and the time', () => {
-    const watched = new Watched(ignitionRule, contextOf()).report(
+    const watched = new RuleHarness(ignitionRule, contextOf()).report(
       { at: 0, ignition: true },
       { at: 5, ignition: false, backfilled: true, gpsValid: false },
     );
@@ -67,10 +67,15 @@ describe('ignition', () => {
 });
 
 describe('idling', () => {
-  const stand = (at: number, rest: Partial<Sketch> = {}): Sketch => ({ at, speed: 0, ignition: true, ...rest });
+  const stand = (at: number, rest: Partial<ReportSketch> = {}): ReportSketch => ({
+    at,
+    speed: 0,
+    ignition: true,
+    ...rest,
+  });
 
   it('is 5 minutes of standing with the ignition on, once per stop', () => {
-    const watched = new Watched(idlingRule, contextOf()).report(stand(0), stand(150), stand(299));
+    const watched = new RuleHarness(idlingRule, contextOf()).report(stand(0), stand(150), stand(299));
     expect(watched.summaries(types)).toEqual([]);
     watched.report(stand(300), stand(600), stand(2_000));
     expect(watched.summaries(types)).toEqual(['300 idling']);
@@ -104,7 +109,7 @@ describe('idling', () => {
 });
 
 describe('towing', () => {
-  const off = (at: number, speed: number, rest: Partial<Sketch> = {}): Sketch => ({
+  const off = (at: number, speed: number, rest: Partial<ReportSketch> = {}): ReportSketch => ({
     at,
     speed,
     ignition: false,
@@ -112,7 +117,7 @@ describe('towing', () => {
   });
 
   it('is movement with the ignition off', () => {
-    const watched = new Watched(towingRule, contextOf()).report(off(0, 0), off(10, 4.9), off(20, 5), off(30, 40));
+    const watched = new RuleHarness(towingRule, contextOf()).report(off(0, 0), off(10, 4.9), off(20, 5), off(30, 40));
     expect(watched.summaries(types)).toEqual(['20 towing']);
     expect(watched.raised[0]?.attributes).toEqual({ speed: 5 });
   });
@@ -139,7 +144,7 @@ describe('towing', () => {
 });
 
 describe('fuel', () => {
-  const levels = (...steps: readonly (readonly [at: number, fuelL: number | null])[]): Sketch[] =>
+  const levels = (...steps: readonly (readonly [at: number, fuelL: number | null])[]): ReportSketch[] =>
     steps.map(([at, fuelL]) => ({ at, fuelL }));
   const truck: Judged = { vehicle: { tankCapacityL: 400 } };
 
@@ -151,7 +156,7 @@ describe('fuel', () => {
 
   it('or by 8 l if the size of the tank is unknown', () => {
     expect(findings(fuelRule, levels([0, 50], [60, 42.1]))).toEqual([]);
-    const watched = new Watched(fuelRule, contextOf()).report(...levels([0, 50], [60, 42]));
+    const watched = new RuleHarness(fuelRule, contextOf()).report(...levels([0, 50], [60, 42]));
     expect(watched.raised).toMatchObject([{ type: 'fuel_drop', attributes: { from_l: 50, to_l: 42, change_l: -8 } }]);
   });
 
@@ -172,7 +177,7 @@ describe('fuel', () => {
   });
 
   it('of one change is one notification, whose litres grow', () => {
-    const watched = new Watched(fuelRule, contextOf()).report(
+    const watched = new RuleHarness(fuelRule, contextOf()).report(
       ...levels([0, 20], [60, 30], [90, 45], [120, 60], [150, 59.5], [500, 59]),
     );
     expect(watched.summaries(types)).toEqual(['60 fuel_fill']);
@@ -195,7 +200,7 @@ describe('fuel', () => {
   });
 
   it('stores no more levels than it needs', () => {
-    const watched = new Watched(fuelRule, contextOf());
+    const watched = new RuleHarness(fuelRule, contextOf());
     for (let at = 0; at < 500; at += 1) watched.report(...levels([at, 100 - at / 1_000]));
     expect(watched.state?.highs.length).toBeLessThanOrEqual(100);
     expect(watched.state?.lows).toHaveLength(1);
@@ -203,7 +208,7 @@ describe('fuel', () => {
 });
 
 describe('low battery', () => {
-  const charges = (...percents: readonly (number | null)[]): Sketch[] =>
+  const charges = (...percents: readonly (number | null)[]): ReportSketch[] =>
     percents.map((batteryPercent, at) => ({ at, batteryPercent }));
 
   it('is reported at 20 %, once until it is charged above', () => {
@@ -224,7 +229,11 @@ describe('low battery', () => {
 describe('night driving', () => {
   /** Seconds from 10:00 in Shanghai to a time of that day, or a later one. */
   const at = (hour: number, minute = 0): number => (hour - 10) * 3_600 + minute * 60;
-  const drive = (seconds: number, rest: Partial<Sketch> = {}): Sketch => ({ at: seconds, speed: 5, ...rest });
+  const drive = (seconds: number, rest: Partial<ReportSketch> = {}): ReportSketch => ({
+    at: seconds,
+    speed: 5,
+    ...rest,
+  });
 
   it('is movement between 23:00 and 05:00 in the time zone of the vehicle', () => {
     expect(findings(nightDrivingRule, [drive(at(22, 59)), drive(at(23))])).toEqual([`${at(23)} night_driving`]);
@@ -248,13 +257,13 @@ describe('night driving', () => {
 });
 
 describe('maintenance', () => {
-  const due = (watched: Watched<unknown>, odometerKm: number, nextServiceKm: number | null): void => {
+  const due = (watched: RuleHarness<unknown>, odometerKm: number, nextServiceKm: number | null): void => {
     watched.context = contextOf({ vehicle: { odometerKm, nextServiceKm } });
     watched.report({ at: odometerKm });
   };
 
   it('is due when the mileage reaches next_service_km, once for each value', () => {
-    const watched = new Watched<unknown>(maintenanceDueRule, contextOf());
+    const watched = new RuleHarness<unknown>(maintenanceDueRule, contextOf());
     due(watched, 9_000, null);
     due(watched, 9_999, 10_000);
     expect(watched.summaries(types)).toEqual([]);

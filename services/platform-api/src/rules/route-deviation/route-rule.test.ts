@@ -2,14 +2,14 @@ import { describe, expect, it } from '@jest/globals';
 import { progressOf, type RouteState } from '../../domains/planned-routes/progress.ts';
 import type { StoredRoute, Waypoint } from '../../domains/planned-routes/schema.ts';
 import type { Position } from '../../geometry/positions.ts';
-import { away, contextOf, routeOf, type Sketch, startMs, Watched } from '../../testing/tracks.ts';
+import { away, contextOf, type ReportSketch, RuleHarness, routeOf, startMs } from '../../testing/rule-harness.ts';
 import { routeRule } from './route-rule.ts';
 
-const driving = (...routes: readonly StoredRoute[]): Watched<RouteState> =>
-  new Watched(routeRule, contextOf({ routes }));
+const driving = (...routes: readonly StoredRoute[]): RuleHarness<RouteState> =>
+  new RuleHarness(routeRule, contextOf({ routes }));
 
 /** Fixes at seconds, metres north and east of the centre. */
-const fixes = (...places: readonly (readonly [at: number, northM: number, eastM?: number])[]): Sketch[] =>
+const fixes = (...places: readonly (readonly [at: number, northM: number, eastM?: number])[]): ReportSketch[] =>
   places.map(([at, northM, eastM = 0]) => ({ at, place: away(northM, eastM) }));
 
 const waypoint = ([lat, lng]: Position, name: string | null = null, radiusM = 50): Waypoint => ({
@@ -22,7 +22,7 @@ const waypoint = ([lat, lng]: Position, name: string | null = null, radiusM = 50
 
 /** Straight to the north, 10 km, without waypoints. */
 const straight = (fields: Partial<StoredRoute> = {}): StoredRoute => routeOf([away(0), away(10_000)], fields);
-const deviations = (watched: Watched<RouteState>): string[] =>
+const deviations = (watched: RuleHarness<RouteState>): string[] =>
   watched.summaries(({ type, attributes }) => `${type} ${String(attributes['event'])}`);
 const onlyDeviation = { notifyOn: ['deviation', 'return'] } as const;
 
@@ -75,7 +75,7 @@ describe('deviations from routes', () => {
   });
 
   it('ignore invalid, late and old fixes', () => {
-    const beyond: Sketch = { at: 10, place: away(500, 200) };
+    const beyond: ReportSketch = { at: 10, place: away(500, 200) };
     for (const change of [{ gpsValid: false }, { isLate: true }, { at: 4 }])
       expect(
         deviations(driving(straight()).report(...fixes([0, 500, 200], [5, 500, 200]), { ...beyond, ...change })),
@@ -154,7 +154,7 @@ describe('events of routes', () => {
     const corners = [away(0), away(3_000), away(3_000, 3_000), away(0, 3_000)];
     const waypoints = [...corners, away(0)].map((each) => waypoint(each));
     const route = routeOf([...corners, away(0)], { waypoints });
-    const round = (at: number): Sketch[] =>
+    const round = (at: number): ReportSketch[] =>
       fixes([at, 10], [at + 100, 3_000], [at + 200, 3_000, 3_000], [at + 300, 0, 3_000], [at + 400, 10, 5]);
     const id = route._id;
     const watched = driving(route).report(...round(0));
@@ -178,7 +178,7 @@ describe('events of routes', () => {
 
   it('restart when the vehicle is back at the start', () => {
     const watched = driving(toCustomer({ notifyOn: ['completed'] }));
-    const trip = (at: number): Sketch[] => fixes([at, 0], [at + 100, 3_000], [at + 200, 10_000]);
+    const trip = (at: number): ReportSketch[] => fixes([at, 0], [at + 100, 3_000], [at + 200, 10_000]);
     expect(watched.report(...trip(0), ...fixes([400, 5_000]), ...trip(500)).summaries()).toHaveLength(2);
   });
 

@@ -2,7 +2,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 /** A request that the fake payment gateway received. */
-export interface StubRequest {
+export interface GatewayRequest {
   readonly method: string;
   readonly path: string;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
@@ -10,9 +10,9 @@ export interface StubRequest {
 }
 
 /** Fakes a payment gateway's API on this machine. `answer` creates the response, by method and path. */
-export class GatewayStub {
-  readonly requests: StubRequest[] = [];
-  respond: (request: StubRequest) => { status?: number; body: unknown } = () => ({ status: 404, body: {} });
+export class FakePaymentGateway {
+  readonly requests: GatewayRequest[] = [];
+  respond: (request: GatewayRequest) => { status?: number; body: unknown } = () => ({ status: 404, body: {} });
   readonly #server: Server;
 
   private constructor() {
@@ -29,12 +29,12 @@ export class GatewayStub {
     });
   }
 
-  static async open(): Promise<GatewayStub> {
-    const stub = new GatewayStub();
+  static async open(): Promise<FakePaymentGateway> {
+    const gateway = new FakePaymentGateway();
     await new Promise<void>((resolve) => {
-      stub.#server.listen(0, '127.0.0.1', resolve);
+      gateway.#server.listen(0, '127.0.0.1', resolve);
     });
-    return stub;
+    return gateway;
   }
 
   get url(): string {

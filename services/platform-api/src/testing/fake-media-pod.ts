@@ -6,7 +6,7 @@ import { type Bus, locateClip, removeMediaFile, removeUploadFiles, serveUseCase 
 export const mediaPodId = 'test-ftp';
 
 /** A fake upload-ftp pod, whose responses the test specifies. */
-export interface MediaPod {
+export interface FakeMediaPod {
   readonly id: string;
   readonly requests: IncomingMessage[];
   /** Ids of the files and uploads that were removed. */
@@ -19,7 +19,7 @@ export interface MediaPod {
   close(): Promise<void>;
 }
 
-export async function openMediaPod(bus: Bus, id: string): Promise<MediaPod> {
+export async function openFakeMediaPod(bus: Bus, id: string): Promise<FakeMediaPod> {
   const server = createServer((request, response) => {
     pod.requests.push(request);
     pod.respond(request, response);
@@ -43,7 +43,7 @@ export async function openMediaPod(bus: Bus, id: string): Promise<MediaPod> {
     serveUseCase(bus, removeUploadFiles(id), options, ({ uploadId }) => remove(uploadId)),
   ];
   await bus.nc.flush();
-  const pod: MediaPod = {
+  const pod: FakeMediaPod = {
     id,
     requests: [],
     removed: [],

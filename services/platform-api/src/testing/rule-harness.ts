@@ -8,13 +8,13 @@ import { destination, type Position } from '../geometry/positions.ts';
 import type { Outcome, Raised, Rule, RuleContext, RuledVehicle } from '../rules/rule.ts';
 import { defaultRuleSettings } from '../rules/settings.ts';
 import type { Report } from '../telemetry/report.ts';
-import { lastLocationOf } from './last-location.ts';
+import { lastLocationAt } from './last-location.ts';
 
 /** Device time of second 0: Saturday, 31 January 2026, 10:00 in Shanghai. */
 export const startMs = Date.parse('2026-01-31T02:00:00.000Z');
 
 /** Fields of a report that a test sets. The others are those of a driving car with a fix. */
-export type Sketch = Partial<LastLocation> & {
+export type ReportSketch = Partial<LastLocation> & {
   /** Seconds since `startMs`. */
   readonly at: number;
   readonly place?: Position;
@@ -32,11 +32,11 @@ export const away = (northM: number, eastM = 0, from: Position = home): Position
   return destination(north, eastM < 0 ? 270 : 90, Math.abs(eastM));
 };
 
-export function reportOf({ at, place = home, alarmWord = 0, isLate = false, ...position }: Sketch): Report {
+export function reportOf({ at, place = home, alarmWord = 0, isLate = false, ...position }: ReportSketch): Report {
   return {
     imei,
     position: {
-      ...lastLocationOf(imei, place[0], place[1]),
+      ...lastLocationAt(imei, place[0], place[1]),
       speed: 40,
       ignition: true,
       timestamp: startMs + at * 1_000,
@@ -125,7 +125,7 @@ function frozen<T>(value: T): T {
  * Runs a rule on the reports of a vehicle. States are converted to JSON and back, as in Redis, and frozen, so that
  * writing to one throws. Each report is processed twice, and both outcomes must be equal.
  */
-export class Watched<S> {
+export class RuleHarness<S> {
   readonly outcomes: Outcome<S>[] = [];
   readonly raised: Raised[] = [];
   state: S | undefined;
@@ -137,7 +137,7 @@ export class Watched<S> {
     this.context = context;
   }
 
-  report(...sketches: readonly Sketch[]): this {
+  report(...sketches: readonly ReportSketch[]): this {
     for (const sketch of sketches) {
       const report = frozen(reportOf(sketch));
       if (report.isLate && !this.#rule.takesLate) continue;

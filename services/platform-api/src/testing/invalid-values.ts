@@ -1,4 +1,4 @@
-import { type Document, type Parameter, resolved, type Schema } from './document.ts';
+import { type Document, type Parameter, resolveSchema, type Schema } from './openapi-document.ts';
 
 type Bounded = Schema & {
   readonly maximum?: number;
@@ -7,7 +7,7 @@ type Bounded = Schema & {
 };
 
 /** A value that violates a schema, and the fault. */
-export interface BadValue {
+export interface InvalidValue {
   readonly fault: 'another type' | 'null' | 'out of bounds';
   readonly value: unknown;
 }
@@ -17,7 +17,7 @@ const typeOf = (value: unknown): string =>
   Array.isArray(value) ? 'array' : typeof value === 'number' && Number.isInteger(value) ? 'integer' : typeof value;
 
 const typesOf = (document: Document, given: Schema): Set<string> => {
-  const schema = resolved(document, given);
+  const schema = resolveSchema(document, given);
   const own = schema.type === undefined ? [] : [schema.type].flat();
   const parts = (schema.anyOf ?? []).flatMap((part) => [...typesOf(document, part)]);
   const values = schema.const === undefined ? [] : [typeOf(schema.const)];
@@ -28,8 +28,8 @@ const typesOf = (document: Document, given: Schema): Set<string> => {
  * Returns values of a body field that violate its schema, one for each fault. Returns none for a schema that accepts
  * anything.
  */
-export function badValues(document: Document, given: Schema): BadValue[] {
-  const schema: Bounded = resolved(document, given);
+export function invalidValues(document: Document, given: Schema): InvalidValue[] {
+  const schema: Bounded = resolveSchema(document, given);
   const types = typesOf(document, schema);
   if (types.size === 0) return [];
   if (types.has('number')) types.add('integer');
@@ -58,7 +58,7 @@ function outside(schema: Bounded): unknown[] {
 /**
  * Returns invalid values of a query parameter. Values above the maximum of `limit` are valid and count as the maximum.
  */
-export function badQueryValues({ name, schema: given }: Parameter): string[] {
+export function invalidQueryValues({ name, schema: given }: Parameter): string[] {
   const schema: Bounded = given;
   const { minimum, maximum, maxLength } = schema;
   if (schema.type === 'integer' || schema.type === 'number')

@@ -1,4 +1,4 @@
-import { type Document, type Operation, type Parameter, resolved, type Schema } from './document.ts';
+import { type Document, type Operation, type Parameter, resolveSchema, type Schema } from './openapi-document.ts';
 import type { TenantData } from './tenant-data.ts';
 
 /** Kind of the record that a parameter or field names, in all operations. */
@@ -72,7 +72,7 @@ const nameIn = (data: TenantData, kind: string): number | string => {
 };
 
 /** A request with ids of a tenant. */
-export interface Sample {
+export interface SampleRequest {
   readonly path: string;
   readonly body: unknown;
   /** True if the path, or the query or body, names a record. */
@@ -80,13 +80,13 @@ export interface Sample {
 }
 
 /** Queries and bodies of valid requests that the document does not describe, by operation. */
-export interface Known {
+export interface SampleOverrides {
   readonly queries: Readonly<Record<string, (data: TenantData) => Readonly<Record<string, string>>>>;
   readonly bodies: Readonly<Record<string, (data: TenantData) => object>>;
 }
 
 /** Tenants whose ids are used in the parts of a request. */
-export interface Whose {
+export interface SampleTenants {
   readonly path: TenantData;
   /** Tenant of the last path parameter, if there are several; default: `path`. */
   readonly end?: TenantData;
@@ -96,9 +96,9 @@ export interface Whose {
 }
 
 /** Returns the optional parameters and fields of an operation that name or find records. */
-export function namingPlaces(document: Document, { parameters, requestBody }: Operation): string[] {
+export function findRecordReferences(document: Document, { parameters, requestBody }: Operation): string[] {
   const schema = requestBody?.content['application/json']?.schema;
-  const fields = schema === undefined ? {} : (resolved(document, schema).properties ?? {});
+  const fields = schema === undefined ? {} : (resolveSchema(document, schema).properties ?? {});
   const query = parameters.filter((parameter) => parameter.in === 'query').map(({ name }) => name);
   // Vehicles of different tenants may have the same vehicle_no.
   const inBody = Object.keys(fields).filter((name) => name !== 'vehicle_no');
@@ -109,7 +109,12 @@ export function namingPlaces(document: Document, { parameters, requestBody }: Op
  * Creates a request of an operation in which every parameter and field that can name a record does so, with ids of the
  * given tenants.
  */
-export function sampleOf(document: Document, operation: Operation, whose: Whose, known: Known): Sample {
+export function sampleRequest(
+  document: Document,
+  operation: Operation,
+  whose: SampleTenants,
+  known: SampleOverrides,
+): SampleRequest {
   const { rest, only } = whose;
   const query = known.queries[operation.operationId]?.(rest);
   const given = query === undefined ? queryOf(operation, rest, only) : Object.entries(query);
@@ -127,7 +132,7 @@ export function sampleOf(document: Document, operation: Operation, whose: Whose,
 
 const isNaming = (name: string): boolean => name in kindOfName || name in textOfName;
 
-function pathOf(operation: Operation, { path, end = path }: Whose): { path: string; isNamed: boolean } {
+function pathOf(operation: Operation, { path, end = path }: SampleTenants): { path: string; isNamed: boolean } {
   const parts = operation.parameters.filter((parameter) => parameter.in === 'path');
   // A parameter with an enumeration names no record.
   const inPath = parts.filter(({ schema: { enum: words } }) => words === undefined);
@@ -155,14 +160,14 @@ function queryOf(operation: Operation, data: TenantData, only: string | undefine
 function bodyOf(
   document: Document,
   operation: Operation,
-  { rest, only }: Whose,
-  { bodies }: Known,
+  { rest, only }: SampleTenants,
+  { bodies }: SampleOverrides,
 ): object | undefined {
   const schema = operation.requestBody?.content['application/json']?.schema;
   if (schema === undefined) return undefined;
   const made = bodies[operation.operationId]?.(rest);
   if (only === undefined) return { ...(valueOf(document, schema, rest) as object), ...made };
-  const { properties = {}, required = [] } = resolved(document, schema);
+  const { properties = {}, required = [] } = resolveSchema(document, schema);
   const requested = Object.entries(properties).filter(([name]) => required.includes(name) || name === only);
   const values = requested.map(([name, part]) => {
     const kind = kindOf(operation, name);
@@ -189,11 +194,11 @@ function queryValue(
 
 /** Returns the value of a field that names a record. */
 const named = (document: Document, part: Schema, name: number | string): unknown =>
-  resolved(document, part).type === 'array' ? [name] : name;
+  resolveSchema(document, part).type === 'array' ? [name] : name;
 
 /** Returns a value that is valid for a schema, with the required fields and every field that names a record. */
 function valueOf(document: Document, given: Schema, data: TenantData): unknown {
-  const schema = resolved(document, given);
+  const schema = resolveSchema(document, given);
   const [example = schema.default ?? schema.const ?? schema.enum?.[0]] = schema.examples ?? [];
   if (example !== undefined) return example;
   if (schema.anyOf !== undefined) return valueOf(document, schema.anyOf[0] ?? {}, data);

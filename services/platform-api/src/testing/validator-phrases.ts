@@ -15,13 +15,13 @@ const validatorPhrases = [
 ];
 
 /** Returns the sentences of an error that require knowledge of JSON Schema, or that contain no information. */
-export const wordsOfValidator = (error: string, details: readonly ErrorDetail[]): string[] =>
+export const findValidatorPhrases = (error: string, details: readonly ErrorDetail[]): string[] =>
   [error, ...details.map(({ message }) => message)].filter((text) =>
     validatorPhrases.some((phrase) => phrase.test(text)),
   );
 
 /** Returns the paths that occur in several details. */
-export const fieldsNamedTwice = (details: readonly ErrorDetail[]): string[] => {
+export const findDuplicatePaths = (details: readonly ErrorDetail[]): string[] => {
   const paths = details.map(({ path }) => path);
   return paths.filter((path, at) => paths.indexOf(path) !== at);
 };

@@ -15,23 +15,23 @@ import type { Deps } from '../platform/deps.ts';
 export const newImei = (): string => `9${String(randomInt(1e11)).padStart(11, '0')}`;
 
 /** Responds to a command. A promise that never settles stands for no response. */
-export type Answering = (command: DeviceCommand, incoming: IncomingCommand) => Promise<Outcome>;
+export type CommandHandler = (command: DeviceCommand, incoming: IncomingCommand) => Promise<Outcome>;
 
 /** Returns the outcome of a general response with a result. */
-export const generally = (result: number, commandMessageId = 0x8103): Outcome => ({
+export const generalResponse = (result: number, commandMessageId = 0x8103): Outcome => ({
   kind: 'answered',
   answer: { commandMessageId, commandSerialNo: 7, result, message: null },
 });
 
 /** Fakes a gateway pod with terminals: their state in Redis, and the subscription to their commands. */
-export class Terminals {
+export class FakeTerminals {
   readonly seen: IncomingCommand[] = [];
   readonly #deps: Pick<Deps, 'bus' | 'redis'>;
   readonly #podId = `test-pod-${randomInt(1e9)}`;
   readonly #sessions = new Map<string, string>();
   readonly #server: DeviceCommandServer;
   readonly #renewal: NodeJS.Timeout;
-  respond: Answering = async () => generally(0);
+  respond: CommandHandler = async () => generalResponse(0);
   /** Outcomes of the next commands, which end without a sent frame. */
   readonly unsent: Outcome[] = [];
 

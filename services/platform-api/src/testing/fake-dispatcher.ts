@@ -4,7 +4,7 @@ import { type Bus, serve, webhookRequests } from '@fleet/bus';
  * Fakes a webhook-dispatcher whose requests all succeed. `queued` is the count returned for a replay, `result` the
  * result of a retry.
  */
-export function standInForDispatcher(
+export function startFakeDispatcher(
   bus: Bus,
   { queued = 0, result = 'queued' }: { queued?: number; result?: 'queued' | 'running' | 'unknown' } = {},
 ): { readonly requests: unknown[]; stop(): Promise<void> } {

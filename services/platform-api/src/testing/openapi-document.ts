@@ -80,13 +80,13 @@ export const operationsOf = (document: Document): Operation[] =>
   );
 
 /** Returns the schema itself, or the schema that it refers to. */
-export const resolved = (document: Document, schema: Schema): Schema =>
+export const resolveSchema = (document: Document, schema: Schema): Schema =>
   schema.$ref === undefined ? schema : (document.components.schemas[schema.$ref.split('/').at(-1) ?? ''] ?? {});
 
 /** Returns the fields of a value that its schema does not describe, as JSON pointers. */
 export function undescribed(document: Document, given: Schema | undefined, value: unknown, at = ''): string[] {
   if (given === undefined || typeof value !== 'object' || value === null) return [];
-  const schema = resolved(document, given);
+  const schema = resolveSchema(document, given);
   if (schema.anyOf !== undefined) {
     const each = schema.anyOf.map((part) => undescribed(document, part, value, at));
     return each.toSorted((a, b) => a.length - b.length)[0] ?? [];
