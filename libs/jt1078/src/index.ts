@@ -17,6 +17,12 @@ export * from './h265.ts';
 export * from './hisilicon.ts';
 export type { MediaFrame } from './media-frame.ts';
 export * from './mp3.ts';
+export {
+  Mp4Fragmenter,
+  type Mp4FragmenterOptions,
+  type Mp4FragmentOutput,
+  type Mp4Init,
+} from './mp4-fragmenter.ts';
 export { splitNalUnits, startsWithStartCode } from './nal-units.ts';
 export * from './packet.ts';
 export * from './packet-splitter.ts';
