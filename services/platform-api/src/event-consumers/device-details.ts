@@ -1,46 +1,21 @@
-import { queryAttributesResponse, terminalRegistration } from '@fleet/jt808';
+import { type BodyOf, type MessageDefinition, terminalRegistration } from '@fleet/jt808';
 import { recordUnassigned } from '../domains/unassigned-devices/use-cases.ts';
+import { detailMessages, toStoredDetails, trimPadding } from '../domains/vehicles/device-details.ts';
 import { noteDevice } from '../domains/vehicles/devices.ts';
 import type { TerminalHandler } from './terminal-messages.ts';
 
-/** Terminals pad texts with blanks and zeros; an empty text is unknown. */
-function text(value: string): string | undefined {
-  const trimmed = value.replaceAll('\0', '').trim();
-  return trimmed === '' ? undefined : trimmed;
-}
-
-const known = (fields: Readonly<Record<string, string | undefined>>): Record<string, string> =>
-  Object.fromEntries(Object.entries(fields).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])));
-
-/** Handles 0x0100: the manufacturer of the terminal. */
-export const keepRegistrations: TerminalHandler<typeof terminalRegistration> = {
-  definition: terminalRegistration,
-  durable: 'platform-registrations',
-  handle: async (parts, { imei, edition, body, receivedAtMs }) => {
-    const { manufacturerId, terminalModel, terminalId, plateNo } = body;
-    const told = known({
-      manufacturer: text(manufacturerId),
-      model: text(terminalModel),
-      terminalId: text(terminalId),
-    });
-    await noteDevice(parts.database, imei, { ...told, edition, seenMs: receivedAtMs });
-    await recordUnassigned(parts, imei, receivedAtMs, { ...told, ...known({ plate: text(plateNo) }), edition });
-  },
-};
-
-/** Handles 0x0107: the hardware and firmware of the terminal. */
-export const keepAttributes: TerminalHandler<typeof queryAttributesResponse> = {
-  definition: queryAttributesResponse,
-  durable: 'platform-attributes',
-  handle: async ({ database }, { imei, edition, body, receivedAtMs }) => {
-    const told = known({
-      manufacturer: text(body.manufacturerId),
-      model: text(body.terminalModel),
-      terminalId: text(body.terminalId),
-      // 19 digits are padded with an F.
-      iccid: text(body.iccid.replace(/F+$/i, '')),
-      firmware: text(body.firmwareVersion),
-    });
-    await noteDevice(database, imei, { ...told, edition, seenMs: receivedAtMs });
-  },
-};
+/** Handlers of the messages in which terminals report details about themselves. */
+export const deviceDetailHandlers: readonly TerminalHandler<MessageDefinition>[] = detailMessages.map(
+  ({ definition, durable, read }) => ({
+    definition,
+    durable,
+    handle: async (parts, { imei, edition, body, receivedAtMs }) => {
+      const details = toStoredDetails(read(body));
+      await noteDevice(parts.database, imei, { ...details, edition, seenMs: receivedAtMs });
+      if (definition !== terminalRegistration) return;
+      const { manufacturer, model, terminalId } = details;
+      const plate = trimPadding((body as BodyOf<typeof terminalRegistration>).plateNo) ?? undefined;
+      await recordUnassigned(parts, imei, receivedAtMs, { manufacturer, model, terminalId, plate, edition });
+    },
+  }),
+);

@@ -1,7 +1,7 @@
 import { ensureStreams } from '@fleet/bus';
 import { type Lifecycle, type Running, retryUntilSuccess } from '@fleet/service-kit';
 import type { Returned } from '../telemetry/live.ts';
-import { keepAttributes, keepRegistrations } from './device-details.ts';
+import { deviceDetailHandlers } from './device-details.ts';
 import { keepDriverCards } from './driver-cards.ts';
 import { keepMediaEvents } from './media.ts';
 import { followMediaFiles } from './media-files.ts';
@@ -29,8 +29,7 @@ export function startEvents(parts: EventParts, lifecycle: Lifecycle, times?: Pre
       consumers.push(
         consumeTerminalMessages(parts, keepDriverCards),
         consumeTerminalMessages(parts, keepMediaEvents),
-        consumeTerminalMessages(parts, keepRegistrations),
-        consumeTerminalMessages(parts, keepAttributes),
+        ...deviceDetailHandlers.map((handler) => consumeTerminalMessages(parts, handler)),
         followMediaFiles(parts),
         ...followUploads(parts),
       );

@@ -1,7 +1,8 @@
 import { publish, sessionChanged } from '@fleet/bus';
+import { terminalRegistration } from '@fleet/jt808';
 import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { keepRegistrations } from '../../event-consumers/device-details.ts';
+import { deviceDetailHandlers } from '../../event-consumers/device-details.ts';
 import { Presence } from '../../event-consumers/presence.ts';
 import { FakeTerminals, newImei } from '../../testing/fake-terminals.ts';
 import { lastLocationAt } from '../../testing/last-location.ts';
@@ -50,8 +51,9 @@ async function connects(imei: string): Promise<void> {
 }
 
 const registration = { provinceId: 44, cityId: 300, manufacturerId: 'MAKER', terminalModel: 'M1', plateColor: 1 };
-const registers = (imei: string, plateNo: string): Promise<void> =>
-  keepRegistrations.handle(harness.deps, {
+const registrations = deviceDetailHandlers.filter(({ definition }) => definition === terminalRegistration);
+const registers = async (imei: string, plateNo: string): Promise<void> =>
+  registrations[0]?.handle(harness.deps, {
     imei,
     edition: '2013',
     body: { ...registration, terminalId: 'T1', plateNo },

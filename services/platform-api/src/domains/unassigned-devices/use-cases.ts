@@ -33,10 +33,12 @@ export async function recordUnassigned(
   { records, log }: Pick<Deps, 'records' | 'log'>,
   imei: string,
   seenMs: number,
-  details: UnassignedDetails = {},
+  details: { readonly [K in keyof UnassignedDetails]: UnassignedDetails[K] | undefined } = {},
 ): Promise<void> {
   if ((await findVehicleByImei(records, imei)) !== null) return;
-  const bounded = Object.entries(details).map(([name, value]) => [name, value?.slice(0, maxTextLength) ?? null]);
+  const bounded = Object.entries(details).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, value?.slice(0, maxTextLength) ?? null]],
+  );
   const seenAt = new Date(Math.min(seenMs, Date.now()));
   const isSaved = await saveUnassigned(records, imei, seenAt, Object.fromEntries(bounded) as UnassignedDetails);
   if (!isSaved) log.warn({ imei, maxUnassigned }, 'too many unassigned terminals, not recording another one');

@@ -1,17 +1,13 @@
 import { type Database, findByIds } from '@fleet/storage';
 import { lastReceivedMs } from '../last-positions/rules.ts';
+import { type StoredDeviceDetails, toDetailsResponse } from './device-details.ts';
 import type { DeviceResponse } from './schema.ts';
 import type { VehicleNow } from './states.ts';
 
 /** Data of a terminal besides its session; `_id` is the canonical number. */
-export interface DeviceRecord {
+export interface DeviceRecord extends StoredDeviceDetails {
   readonly _id: string;
   readonly edition?: '2011' | '2013' | '2019';
-  readonly manufacturer?: string;
-  readonly model?: string;
-  readonly terminalId?: string;
-  readonly iccid?: string;
-  readonly firmware?: string;
   /** Time of the last recorded activity: a connect, a disconnect, or a message about the terminal itself. */
   readonly seenMs?: number;
   /** True if the terminal was last detected as offline. */
@@ -50,8 +46,7 @@ export function withDetails(now: VehicleNow | undefined, record: DeviceRecord | 
   if (now === undefined || record === undefined) return now;
   const base = now.device ?? awayDevice(now, record);
   if (base === null) return now;
-  const { manufacturer = null, model = null, terminalId = null, iccid = null, firmware = null } = record;
-  return { ...now, device: { ...base, manufacturer, model, terminal_id: terminalId, iccid, firmware } };
+  return { ...now, device: { ...base, ...toDetailsResponse(record) } };
 }
 
 function awayDevice({ location }: VehicleNow, { edition, seenMs = 0 }: DeviceRecord): DeviceResponse | null {
@@ -59,11 +54,7 @@ function awayDevice({ location }: VehicleNow, { edition, seenMs = 0 }: DeviceRec
   const lastSeenMs = Math.max(seenMs, location === null ? 0 : lastReceivedMs(location));
   return {
     protocol: `jt808-${edition}`,
-    manufacturer: null,
-    model: null,
-    terminal_id: null,
-    iccid: null,
-    firmware: null,
+    ...toDetailsResponse({}),
     connected: false,
     connected_since: null,
     last_seen: lastSeenMs === 0 ? null : new Date(lastSeenMs).toISOString(),

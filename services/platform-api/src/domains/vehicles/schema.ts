@@ -6,6 +6,7 @@ import type { AccountRecord } from '../../store/account-repository.ts';
 import { subscriptionResponse } from '../billing/schema.ts';
 import { locationResponseSchema } from '../last-positions/responses.ts';
 import { vehicleStates as vehicleStateNames } from '../last-positions/schema.ts';
+import { deviceDetailSchemas } from './device-details.ts';
 
 export const vehicleTypes = [
   'car',
@@ -158,11 +159,7 @@ export type ListVehiclesQuery = Static<typeof listVehiclesQuery>;
 export const deviceResponseSchema = Type.Object(
   {
     protocol: stringEnum(['jt808-2011', 'jt808-2013', 'jt808-2019', 'partner']),
-    manufacturer: nullable(Type.String()),
-    model: nullable(Type.String()),
-    terminal_id: nullable(Type.String()),
-    iccid: nullable(Type.String()),
-    firmware: nullable(Type.String()),
+    ...deviceDetailSchemas,
     connected: Type.Boolean(),
     connected_since: nullable(time),
     last_seen: nullable(time),

@@ -5,6 +5,7 @@ import { lastLocationsIfKnown } from '../last-positions/queries.ts';
 import { toLocationResponse } from '../last-positions/responses.ts';
 import { lastReceivedMs, stateOf } from '../last-positions/rules.ts';
 import type { LastLocation } from '../last-positions/schema.ts';
+import { toDetailsResponse } from './device-details.ts';
 import type { DeviceResponse, VehicleResponse } from './schema.ts';
 
 /** Current state of a terminal. */
@@ -74,7 +75,7 @@ export const locationNow = (
     ? null
     : { ...toLocationResponse(location, { vehicleId: vehicle.id, driverId: vehicle.driverId, nowMs: atMs }), state };
 
-const unknown = { manufacturer: null, model: null, terminal_id: null, iccid: null, firmware: null } as const;
+const unknown = toDetailsResponse({});
 
 const toDeviceResponse = ({ edition, onlineSinceMs, lastSeenMs }: DeviceState): DeviceResponse => ({
   protocol: `jt808-${edition}`,
