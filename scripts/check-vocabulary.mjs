@@ -5,7 +5,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from './steps.mjs';
-import { allowed, identifierWords, phrases, remaining } from './vocabulary.mjs';
+import { allowedFields, identifierWords, phrases, remaining } from './vocabulary.mjs';
 
 /** Matches the tokens of a source file. The order of the alternatives matters. */
 const tokens =
@@ -25,20 +25,25 @@ function checkPhrases(text, at, report) {
   }
 }
 
+/** Returns whether the name at a position is a field that is allowed in this file: `.name`, `name:` or `name?:`. */
+const isAllowedField = (file, text, at, name) =>
+  (text[at - 1] === '.' || /^\??:/.test(text.slice(at + name.length, at + name.length + 2))) &&
+  allowedFields.some(({ names, files: allowedIn }) => names.includes(name) && allowedIn.test(file));
+
 function checkName(name, at, report) {
-  if (allowed.has(name.replace(/^#/, ''))) return;
   for (const word of splitName(name)) {
     const use = Object.hasOwn(identifierWords, word.toLowerCase()) ? identifierWords[word.toLowerCase()] : undefined;
     if (use !== undefined) report(at, name, use);
   }
 }
 
-function checkSource(text, report) {
+function checkSource(file, text, report) {
   for (const match of text.matchAll(tokens)) {
     const { comment, string, template, name } = match.groups;
     if (comment !== undefined) checkPhrases(comment, match.index, report);
-    else if (name !== undefined) checkName(name, match.index, report);
-    else if (
+    else if (name !== undefined) {
+      if (!isAllowedField(file, text, match.index, name)) checkName(name, match.index, report);
+    } else if (
       (string ?? template) !== undefined &&
       testTitle.test(text.slice(Math.max(0, match.index - 40), match.index).trimEnd())
     )
@@ -67,7 +72,8 @@ for (const file of files.filter((name) => /\.(?:ts|tsx|mjs|md)$/.test(name) && !
     const line = `${file}:${text.slice(0, at).split('\n').length}: "${found}": use ${use}`;
     hits.set(part, [...(hits.get(part) ?? []), line]);
   };
-  (file.endsWith('.md') ? checkDocument : checkSource)(text, report);
+  if (file.endsWith('.md')) checkDocument(text, report);
+  else checkSource(file, text, report);
 }
 
 const counted = {

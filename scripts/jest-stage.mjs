@@ -6,7 +6,7 @@ import { root, runStep } from './steps.mjs';
 
 const sharedMemory = '/dev/shm';
 const wantedBytes = 4 * 1024 ** 3;
-const shownFiles = 20;
+const maxSlowFiles = 20;
 
 function hasSharedMemory() {
   try {
@@ -99,6 +99,6 @@ export async function runJest(title, { project, args, env }) {
 /** Formats the slowest files of a stage, one per line. */
 export function formatSlowFiles(title, files) {
   const total = files.reduce((sum, { seconds }) => sum + seconds, 0);
-  const slow = files.slice(0, shownFiles).map(({ file, seconds }) => `${seconds.toFixed(1).padStart(8)} s   ${file}`);
+  const slow = files.slice(0, maxSlowFiles).map(({ file, seconds }) => `${seconds.toFixed(1).padStart(8)} s   ${file}`);
   return [`${title}: ${files.length} files took ${total.toFixed(0)} s, the slowest are`, ...slow].join('\n');
 }

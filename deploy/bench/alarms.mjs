@@ -20,10 +20,10 @@ const [terminalCount, alarmCount, reportSeconds, medianLimitMs] = [
   ['MEDIAN_LIMIT_MS', 1000],
 ].map(([name, usual]) => Number(process.env[name] ?? usual));
 /** Arrival times by what the body identifies. */
-const came = new Map();
+const arrivedAtMs = new Map();
 const receiver = await startReceiver((notification) => {
   if (notification.notification_type === 'sos' || notification.floor)
-    came.set(`hook ${notification.imei}`, performance.now());
+    arrivedAtMs.set(`hook ${notification.imei}`, performance.now());
 });
 const { url, cert } = receiver;
 
@@ -40,16 +40,16 @@ const terminals = [];
 try {
   const { base_url: base, demo, jt808 } = product.runtime;
   let headers = { 'content-type': 'application/json' };
-  const ask = async (path, body) => {
+  const call = async (path, body) => {
     const init = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) };
     const response = await fetch(`${base}/api${path}`, { headers, ...init });
-    const answer = await response.json();
-    if (!response.ok) throw new Error(`${path}: ${response.status} ${JSON.stringify(answer)}`);
-    return answer.data ?? answer;
+    const result = await response.json();
+    if (!response.ok) throw new Error(`${path}: ${response.status} ${JSON.stringify(result)}`);
+    return result.data ?? result;
   };
-  const { access_token: token } = await ask('/auth/login', { identifier: demo.email, password: demo.password });
+  const { access_token: token } = await call('/auth/login', { identifier: demo.email, password: demo.password });
   headers = { ...headers, authorization: `Bearer ${token}`, 'x-api-key': demo.api_key };
-  await ask('/user-webhooks', { url });
+  await call('/user-webhooks', { url });
 
   // A time zone in which it is noon. At night every driving vehicle raises a notification, and all of them would be
   // delivered before the first alarm.
@@ -58,7 +58,7 @@ try {
   const phones = Array.from({ length: terminalCount }, (_none, at) => String(13_700_000_000 + at).padStart(12, '0'));
   for (let at = 0; at < phones.length; at += 20)
     await Promise.all(
-      phones.slice(at, at + 20).map((imei) => ask('/vehicles', { vehicle_no: `B${imei}`, imei, timezone })),
+      phones.slice(at, at + 20).map((imei) => call('/vehicles', { vehicle_no: `B${imei}`, imei, timezone })),
     );
   for (const phone of phones) {
     const terminal = new SimulatedTerminal({ ...jt808, phone, channels: 0, reportIntervalMs: reportSeconds * 1_000 });
@@ -68,30 +68,30 @@ try {
   }
   await Promise.all(terminals.map((terminal) => terminal.waitUntilOnline(60_000)));
 
-  const opened = await ask('/user/generate-websocket-token');
+  const opened = await call('/user/generate-websocket-token');
   const socket = new WebSocket(`${opened.ws_url}?token=${opened.token}`);
   socket.on('message', (data) => {
-    const { type, data: shown } = JSON.parse(data.toString());
-    if (type === 'notification' && shown.notification_type === 'sos')
-      came.set(`socket ${shown.imei}`, performance.now());
+    const { type, data: notification } = JSON.parse(data.toString());
+    if (type === 'notification' && notification.notification_type === 'sos')
+      arrivedAtMs.set(`socket ${notification.imei}`, performance.now());
   });
   await once(socket, 'open');
   await sleep(2 * reportSeconds * 1_000);
 
-  const until = async (name) => {
+  const waitForArrival = async (name) => {
     const limit = performance.now() + 60_000;
-    while (!came.has(name)) {
+    while (!arrivedAtMs.has(name)) {
       if (performance.now() > limit) throw new Error(`${name} never arrived`);
       await sleep(1);
     }
-    return came.get(name);
+    return arrivedAtMs.get(name);
   };
   const [hooks, sockets] = [[], []];
   for (const terminal of terminals.slice(0, alarmCount)) {
     const startedMs = performance.now();
     terminal.raiseAlarm('emergency');
-    hooks.push((await until(`hook ${terminal.phone}`)) - startedMs);
-    sockets.push((await until(`socket ${terminal.phone}`)) - startedMs);
+    hooks.push((await waitForArrival(`hook ${terminal.phone}`)) - startedMs);
+    sockets.push((await waitForArrival(`socket ${terminal.phone}`)) - startedMs);
     await sleep(50);
   }
   const agent = new Agent({ ca: cert, keepAlive: true });
@@ -101,7 +101,7 @@ try {
     const body = JSON.stringify({ body: JSON.stringify({ notification: { floor: true, imei: `floor ${at}` } }) });
     const sent = request(url, { method: 'POST', agent }, (response) => response.resume()).end(body);
     await once(sent, 'close');
-    floor.push((came.get(`hook floor ${at}`) ?? Number.NaN) - startedMs);
+    floor.push((arrivedAtMs.get(`hook floor ${at}`) ?? Number.NaN) - startedMs);
     await sleep(50);
   }
   agent.destroy();
@@ -118,11 +118,11 @@ try {
   console.log(row('terminal to webhook receiver (HTTPS)', hooks));
   console.log(row('terminal to websocket client', sockets));
   console.log(row('floor: a request of this process to the receiver', floor));
-  const told = { 'webhook receivers': hooks, 'websocket clients': sockets };
-  const slow = Object.keys(told).filter((who) => !(quantile(told[who], 0.5) < medianLimitMs));
-  for (const who of slow)
+  const timesByReceiver = { 'webhook receivers': hooks, 'websocket clients': sockets };
+  const slow = Object.keys(timesByReceiver).filter((name) => !(quantile(timesByReceiver[name], 0.5) < medianLimitMs));
+  for (const name of slow)
     console.error(
-      `FAILED: an alarm reaches ${who} in ${quantile(told[who], 0.5).toFixed(1)} ms at the median; the limit is ${medianLimitMs} ms while ${terminalCount} terminals report.`,
+      `FAILED: an alarm reaches ${name} in ${quantile(timesByReceiver[name], 0.5).toFixed(1)} ms at the median; the limit is ${medianLimitMs} ms while ${terminalCount} terminals report.`,
     );
   if (slow.length > 0) process.exitCode = 1;
   else console.log(`\nBoth medians are under ${medianLimitMs} ms; otherwise the benchmark fails.`);

@@ -129,8 +129,8 @@ async function fill() {
 async function fillAll(userId, accountId, webhook) {
   const asOwner = await logIn(demo.email);
   await createTemplates(async (method, path, body) => {
-    const answer = await asOwner(method, path, body);
-    return answer.data ?? answer;
+    const response = await asOwner(method, path, body);
+    return response.data ?? response;
   });
   const templates = await readTemplates(db);
   await raiseCounters(db);
@@ -344,8 +344,8 @@ const size = Object.entries(sizes)
   )
   .join(', ');
 // Without the folder of `--data`, which has no influence on the results.
-const shownOptions = options.filter((option, at) => option !== '--data' && options[at - 1] !== '--data');
-const command = ['npm run bench -- lists', ...shownOptions].join(' ');
+const printedOptions = options.filter((option, at) => option !== '--data' && options[at - 1] !== '--data');
+const command = ['npm run bench -- lists', ...printedOptions].join(' ');
 const text = `# Benchmarks of lists
 
 Written by \`${command}\` on ${new Date().toISOString().slice(0, 10)}, on ${machine()}; load average at the start: ${loadBefore.toFixed(1)}.

@@ -98,7 +98,7 @@ async function untilReady(name, formerPid) {
 }
 
 const median = (values) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)];
-const shown = (ms) => (Number.isNaN(ms) ? '-' : Math.round(ms).toLocaleString('en'));
+const formatMs = (ms) => (Number.isNaN(ms) ? '-' : Math.round(ms).toLocaleString('en'));
 
 /** Measures the services one after another; returns the rows of the table and the slowest restart. */
 async function measureRestarts() {
@@ -116,7 +116,7 @@ async function measureRestarts() {
   }
   const rows = [...found].map(
     ([name, { times, cpu }]) =>
-      `| ${name} | ${shown(median(times))} | ${shown(Math.max(...times))} | ${shown(median(cpu))} |`,
+      `| ${name} | ${formatMs(median(times))} | ${formatMs(Math.max(...times))} | ${formatMs(median(cpu))} |`,
   );
   return { rows, slowestMs: Math.max(...[...found.values()].flatMap(({ times }) => times)) };
 }
@@ -127,9 +127,9 @@ async function logIn() {
   let headers = { 'content-type': 'application/json' };
   const post = async (path, body) => {
     const response = await fetch(`${base}/api${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
-    const answer = await response.json();
-    if (!response.ok) throw new Error(`${path}: ${response.status} ${JSON.stringify(answer)}`);
-    return answer.data ?? answer;
+    const result = await response.json();
+    if (!response.ok) throw new Error(`${path}: ${response.status} ${JSON.stringify(result)}`);
+    return result.data ?? result;
   };
   const { access_token: token } = await post('/auth/login', { identifier: demo.email, password: demo.password });
   headers = { ...headers, authorization: `Bearer ${token}`, 'x-api-key': demo.api_key };
@@ -187,7 +187,7 @@ async function measureDeliveries(alarmed) {
     const times = [];
     for (let round = 0; round < rounds; round += 1) times.push(await measureDelivery(names, alarmed[next++]));
     slowestMs = Math.max(slowestMs, ...times);
-    rows.push(`| ${names.join(', ')} | ${shown(median(times))} | ${shown(Math.max(...times))} |`);
+    rows.push(`| ${names.join(', ')} | ${formatMs(median(times))} | ${formatMs(Math.max(...times))} |`);
   }
   return { rows, slowestMs };
 }
@@ -239,7 +239,7 @@ ${deliveries.rows.join('\n')}
     [deliveries.slowestMs, deliveryLimitMs, 'the delivery of an alarm'],
   ].filter(([slowestMs, limitMs]) => !(slowestMs <= limitMs));
   for (const [slowestMs, limitMs, what] of failures)
-    console.error(`FAILED: ${what} took ${shown(slowestMs)} ms; the limit is ${shown(limitMs)} ms.`);
+    console.error(`FAILED: ${what} took ${formatMs(slowestMs)} ms; the limit is ${formatMs(limitMs)} ms.`);
   if (failures.length > 0) process.exitCode = 1;
   else writeFileSync(target, text);
 } finally {

@@ -182,8 +182,8 @@ async function measureSpeed(warm) {
   }
   console.log('| webhooks | deliveries | deliveries/s | one at a time: p50 ms | p99 ms |');
   console.log('|---|---|---|---|---|');
-  const shown = [deliveries / seconds, percentile(latencies, 0.5), percentile(latencies, 0.99)].map(Math.round);
-  console.log(`| ${[webhookCount, deliveries, ...shown].join(' | ')} |`);
+  const figures = [deliveries / seconds, percentile(latencies, 0.5), percentile(latencies, 0.99)].map(Math.round);
+  console.log(`| ${[webhookCount, deliveries, ...figures].join(' | ')} |`);
 }
 
 try {

@@ -29,10 +29,10 @@ try {
   await entries.insertMany(times(documents, (index) => ({ _id: `entry-${index}`, n: 0 })));
   await Promise.all(times(poolSize, () => database.command({ ping: 1 })));
   const increment = { $inc: { n: 1 } };
-  const answers = await Promise.all(
+  const documentsAfter = await Promise.all(
     times(100, () => entries.findOneAndUpdate({ _id: 'entry-0' }, increment, { returnDocument: 'after' })),
   );
-  console.log(`different values of 100 increments: ${new Set(answers.map((answer) => answer.n)).size}`);
+  console.log(`different values of 100 increments: ${new Set(documentsAfter.map(({ n }) => n)).size}`);
   const update = (index) => entries.updateOne({ _id: `entry-${index % documents}` }, increment);
   for (const parallel of [1, poolSize]) await measure('updateOne', 1000, parallel, update);
   await measure('insertOne', 1000, poolSize, (index) => entries.insertOne({ _id: `new-${index}`, n: 0 }));

@@ -25,8 +25,8 @@ const waitForPictures = (viewer: Viewer, count: number): Promise<unknown> =>
 describe('playback of a recording', () => {
   it.each(editions.flatMap((edition) => (['list', 'general', 'both'] as const).map((by) => [...edition, by] as const)))(
     'of a terminal of edition %s with %i digits that replies by %s plays to its end, picture by picture',
-    async (edition, digits, playbackAnswer) => {
-      const playback = await Playback.create(harness, 3, { edition, digits, playbackResponse: playbackAnswer });
+    async (edition, digits, playbackResponse) => {
+      const playback = await Playback.create(harness, 3, { edition, digits, playbackResponse });
       expect(await playback.fetchFlvStatus()).toBe(404);
       expect(await playback.start()).toMatchObject(success);
       const viewer = playback.watch();

@@ -268,7 +268,7 @@ describe('upload without a result (0x1206)', () => {
     });
     server.subscribe(imei);
     const disconnect = await harness.connectDevice(imei);
-    return { asked: receivedCommands, stop: async () => Promise.all([server.stop(), disconnect()]) };
+    return { receivedCommands, stop: async () => Promise.all([server.stop(), disconnect()]) };
   }
 
   it.each([
@@ -281,7 +281,7 @@ describe('upload without a result (0x1206)', () => {
     const gateway = await listing(upload.imei, sizes);
     expect((await ended(upload)).status).toBe(status);
     // In the camera's local time, eight hours ahead.
-    expect(gateway.asked[0]).toMatchObject({
+    expect(gateway.receivedCommands[0]).toMatchObject({
       kind: 'listRecordings',
       channel: 1,
       startTime: '260131160000',

@@ -30,7 +30,7 @@ const gauges = {
   sessions: ['upload_ftp_sessions', 'FTP control connections'],
   transfers: ['upload_ftp_transfers_active', 'files being received'],
   free_bytes: ['upload_ftp_free_bytes', 'free disk space for clips'],
-  untold: ['upload_ftp_media_files_untold', 'files of terminals that are not published yet'],
+  unpublished: ['upload_ftp_media_files_untold', 'files of terminals that are not published yet'],
 } as const;
 
 type CounterOf = <L extends string>(name: string, help: string, labelNames?: L[]) => Counter<L>;
@@ -64,7 +64,7 @@ export function createUploadMetrics(): UploadMetrics {
     ]),
     passiveExhausted: counter('upload_ftp_passive_exhausted_total', 'PASV and EPSV without a free port'),
     saveFailures: counter('upload_ftp_save_failures_total', 'failed attempts to save progress'),
-    media: createMediaMetrics(counter, (read) => observe('untold', read)),
+    media: createMediaMetrics(counter, (read) => observe('unpublished', read)),
     observe,
   };
 }

@@ -16,6 +16,7 @@ const imeiPattern = /^[1-9][0-9A-F]{0,19}$/;
 const fileIdPattern = /^[0-9a-f]{24}$/;
 /** Names that cannot be terminal numbers. */
 const incomingName = '.incoming';
+/** The outbox. The name is that of existing volumes. */
 const pendingEventsName = '.untold';
 
 /** A file of another pod on the same volume counts as abandoned if it has not changed for this time. */
@@ -23,8 +24,8 @@ const foreignLeftoverTtlMs = 24 * 3_600_000;
 
 /**
  * The directory of files that terminals send on their own: `<root>/<imei>/<fileId>`, beside the clips. Files being
- * received are in `.incoming`, with names that start with their pod's name. `.untold` contains the outbox: one small
- * file for each stored file that MEDIA may not contain yet.
+ * received are in `.incoming`, with names that start with their pod's name. The outbox contains one small file for each
+ * stored file that MEDIA may not contain yet.
  */
 export class MediaDirectory {
   readonly root: string;

@@ -14,14 +14,14 @@ function createFakeRepository(count: number) {
     },
     insertReplay: async (added) => void batches.push(...added),
   };
-  return { records, asked: requestedLimits, parts: batches };
+  return { records, requestedLimits, batches };
 }
 
 describe('a replay (docs/reference/webhooks.md)', () => {
   const replay = { webhookId: 3, sinceMs: 0, untilMs: null, statuses: ['failed', 'skipped'] as const };
 
   it('covers at most 10,000 deliveries, ten a second, in order of creation', async () => {
-    const { records, asked: requestedLimits, parts: batches } = createFakeRepository(10_004);
+    const { records, requestedLimits, batches } = createFakeRepository(10_004);
     expect(await queueReplay({ records, replayPerSecond: 10 }, replay)).toBe(10_000);
     expect(requestedLimits).toEqual([10_000]);
     expect(batches).toHaveLength(1_000);
@@ -37,7 +37,7 @@ describe('a replay (docs/reference/webhooks.md)', () => {
   });
 
   it('stores nothing without matching deliveries', async () => {
-    const { records, parts: batches } = createFakeRepository(0);
+    const { records, batches } = createFakeRepository(0);
     expect(await queueReplay({ records, replayPerSecond: 10 }, replay)).toBe(0);
     expect(batches).toEqual([]);
   });
