@@ -63,9 +63,9 @@ describe('the device reply timeout with the settings of a real start', () => {
         return { ...command, other };
       }),
     );
-    const countStray = (): Promise<number> =>
-      readCounter(harness, 'jt808-gateway', 'gateway_stray_answers_total', { reason: 'late' });
-    const strayBefore = await countStray();
+    const countUnmatched = (): Promise<number> =>
+      readCounter(harness, 'jt808-gateway', 'gateway_unmatched_responses_total', { reason: 'late' });
+    const unmatchedBefore = await countUnmatched();
 
     const camera = `imei=${terminal.phone}&channel=1`;
     const shortWait = expectShortWait();
@@ -97,7 +97,7 @@ describe('the device reply timeout with the settings of a real start', () => {
     await waitFor('the next command', () => terminal.receivedFrames(0x9101).length === 2);
     respondLate(terminal, 0x9101);
     respondLate(terminal, 0x9102);
-    await waitFor('the late replies to be counted', async () => (await countStray()) === strayBefore + 2);
+    await waitFor('the late replies to be counted', async () => (await countUnmatched()) === unmatchedBefore + 2);
     const { reply } = await next;
     expect([reply.status, JSON.parse(reply.text)]).toEqual([200, { response_id: '0x9101', result: 'success' }]);
     waking.resetBehaviour();

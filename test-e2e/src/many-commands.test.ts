@@ -80,8 +80,8 @@ describe('many commands in flight', () => {
     );
     const label = { kind: 'controlLive', outcome: 'answered' };
     const countResponded = () => readCounter(harness, 'jt808-gateway', 'gateway_commands_total', label);
-    const countStray = () => readCounter(harness, 'jt808-gateway', 'gateway_stray_answers_total');
-    const [respondedBefore, strayBefore] = [await countResponded(), await countStray()];
+    const countUnmatched = () => readCounter(harness, 'jt808-gateway', 'gateway_unmatched_responses_total');
+    const [respondedBefore, unmatchedBefore] = [await countResponded(), await countUnmatched()];
     const pendingReplies = Promise.all(
       commands.map(({ phone, channel }) =>
         api(`/realtime/control-stream?imei=${phone}&channel=${channel}&ctrl_instruction=2`),
@@ -105,7 +105,7 @@ describe('many commands in flight', () => {
       expect(new Set(frames.map((frame) => frame.serial)).size).toBe(4);
     }
     expect(await countResponded()).toBe(respondedBefore + 200);
-    expect(await countStray()).toBe(strayBefore);
+    expect(await countUnmatched()).toBe(unmatchedBefore);
   }, 120_000);
 
   it('deliver 30 replies of one terminal that arrive in reverse order', async () => {

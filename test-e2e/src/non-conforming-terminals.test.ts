@@ -40,8 +40,8 @@ const control = (terminal: { phone: string }, channel = 1): Promise<HttpReply> =
   api(`/realtime/control-stream?imei=${terminal.phone}&channel=${channel}&ctrl_instruction=2`);
 const start = (terminal: { phone: string }, channel = 1): Promise<HttpReply> =>
   api(`/realtime/start-stream?imei=${terminal.phone}&channel=${channel}`);
-const countStray = (reason: string): Promise<number> =>
-  readCounter(harness, 'jt808-gateway', 'gateway_stray_answers_total', { reason });
+const countUnmatched = (reason: string): Promise<number> =>
+  readCounter(harness, 'jt808-gateway', 'gateway_unmatched_responses_total', { reason });
 
 /** Pauses a channel that does not stream, which a regular terminal refuses. */
 const refusedPause = { response_id: '0x9102', result: 'failure' };
@@ -69,7 +69,7 @@ describe('non-conforming replies', () => {
   it('counts a late reply and delivers it to no caller', async () => {
     const terminal = await harness.startTerminal();
     terminal.setBehaviour({ kind: 'silent' });
-    const before = await countStray('late');
+    const before = await countUnmatched('late');
     expect(expectApiError(await start(terminal), 504)).toBe('The device did not reply in time.');
     const [late] = terminal.receivedFrames(0x9101);
     if (late === undefined) throw new Error('no command received');
@@ -77,7 +77,7 @@ describe('non-conforming replies', () => {
     const next = start(terminal, 2);
     const command = await waitFor('the next command', () => terminal.receivedFrames(0x9101)[1]);
     createGeneralResponse(terminal, late, 3);
-    await waitFor('the late reply to be counted', async () => (await countStray('late')) === before + 1);
+    await waitFor('the late reply to be counted', async () => (await countUnmatched('late')) === before + 1);
     createGeneralResponse(terminal, command, 1);
     const reply = await next;
     expect([reply.status, JSON.parse(reply.text)]).toEqual([200, { response_id: '0x9101', result: 'failure' }]);
@@ -88,21 +88,21 @@ describe('non-conforming replies', () => {
   it('accepts a repeated reply once', async () => {
     const terminal = await harness.startTerminal();
     terminal.setBehaviour({ kind: 'twice' });
-    const before = await countStray('repeated');
+    const before = await countUnmatched('repeated');
     for (let times = 0; times < 3; times += 1) await expectWorks(terminal);
     expect((await wake(terminal)).status).toBe(200);
-    await waitFor('the repeats to be counted', async () => (await countStray('repeated')) === before + 4);
+    await waitFor('the repeats to be counted', async () => (await countUnmatched('repeated')) === before + 4);
   }, 60_000);
 
   it('ignores a reply with a wrong serial, even while another command is in flight', async () => {
     const terminal = await harness.startTerminal();
-    const before = await countStray('wrongSerial');
+    const before = await countUnmatched('wrongSerial');
     terminal.setBehaviour({ kind: 'wrongSerial' }, 0x9102);
     terminal.setBehaviour({ kind: 'slow', delayMs: 1_000 }, 0x9101);
     const [paused, started] = await Promise.all([control(terminal), start(terminal)]);
     expectApiError(paused, 504);
     expect([started.status, JSON.parse(started.text)]).toEqual([200, { response_id: '0x9101', result: 'success' }]);
-    expect(await countStray('wrongSerial')).toBe(before + 1);
+    expect(await countUnmatched('wrongSerial')).toBe(before + 1);
   }, 60_000);
 
   it('treats a streaming camera as success, whatever its terminal replied', async () => {
@@ -116,11 +116,11 @@ describe('non-conforming replies', () => {
   it('ignores a reply that names another command', async () => {
     const terminal = await harness.startTerminal();
     terminal.setBehaviour({ kind: 'silent' });
-    const before = await countStray('wrongId');
+    const before = await countUnmatched('wrongId');
     const pending = control(terminal);
     const command = await waitFor('the command', () => terminal.receivedFrames(0x9102)[0]);
     createGeneralResponse(terminal, { serial: command.serial, messageId: 0x9101 }, 0);
-    await waitFor('the reply to be counted', async () => (await countStray('wrongId')) === before + 1);
+    await waitFor('the reply to be counted', async () => (await countUnmatched('wrongId')) === before + 1);
     createGeneralResponse(terminal, command, 2);
     expect(JSON.parse((await pending).text)).toEqual({ response_id: '0x9102', result: 'incorrectInfo' });
   }, 60_000);

@@ -90,7 +90,7 @@ async function raise(alarm: AlarmName): Promise<void> {
 }
 
 const newest = async (): Promise<PlatformRecord> => (await deliveries())[0] ?? {};
-const settled = (status: string): Promise<PlatformRecord> =>
+const waitForDelivery = (status: string): Promise<PlatformRecord> =>
   waitFor(
     `the newest delivery to be ${status}`,
     async () => {
@@ -132,7 +132,7 @@ describe('a webhook over HTTPS', () => {
       'X-Webhook-Secret',
     ]);
     expect(envelope).toMatchObject({ method: 'POST', path: '/fleet/hook', query: 'key=1' });
-    const delivery = await settled('succeeded');
+    const delivery = await waitForDelivery('succeeded');
     expect(received).toEqual([{ id: `msg_${String(delivery['delivery_id'])}`, attempt: 1 }]);
     const details = await client.requestData(at(`/deliveries/${String(delivery['delivery_id'])}`));
     expect(details).toMatchObject({
@@ -150,7 +150,7 @@ describe('a webhook over HTTPS', () => {
     instead = 500;
     const since = String(Date.now());
     await raise('collision');
-    const failed = await settled('failed');
+    const failed = await waitForDelivery('failed');
     expect(failed).toMatchObject({ attempt_count: 3, next_attempt_at: null });
     expect(new Set(received.map(({ id }) => id)).size).toBe(1);
     expect(received.map(({ attempt }) => attempt)).toEqual([1, 2, 3]);
@@ -158,14 +158,14 @@ describe('a webhook over HTTPS', () => {
     expect(await client.requestData(at())).toMatchObject({ status: 'failing', failing_since: expect.any(String) });
     instead = undefined;
     await client.requestData(at(`/deliveries/${String(failed['delivery_id'])}/retry`), {});
-    expect(await settled('succeeded')).toMatchObject({ delivery_id: failed['delivery_id'], attempt_count: 4 });
+    expect(await waitForDelivery('succeeded')).toMatchObject({ delivery_id: failed['delivery_id'], attempt_count: 4 });
 
     instead = 500;
     await raise('rollover');
-    await settled('failed');
+    await waitForDelivery('failed');
     instead = undefined;
     expect(await client.requestData(at('/replay'), { since })).toEqual({ queued: 1 });
-    const replayed = await settled('succeeded');
+    const replayed = await waitForDelivery('succeeded');
     const { attempts } = await client.requestData(at(`/deliveries/${String(replayed['delivery_id'])}`));
     expect((attempts as PlatformRecord[]).map(({ trigger }) => trigger)).toEqual([
       'schedule',
@@ -187,7 +187,7 @@ describe('a killed dispatcher', () => {
     const former = killProcess(harness, 'webhook-dispatcher');
     instead = undefined;
     await waitForRestart(harness, 'webhook-dispatcher', former);
-    const delivery = await settled('succeeded');
+    const delivery = await waitForDelivery('succeeded');
     expect(received.length).toBeGreaterThan(1);
     expect(new Set(received.map(({ id }) => id))).toEqual(new Set([`msg_${String(delivery['delivery_id'])}`]));
     // The interrupted attempt is not recorded as a finished one.

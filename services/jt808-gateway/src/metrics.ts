@@ -79,13 +79,13 @@ export class GatewayMetrics {
     registers: [this.registry],
   });
   readonly unmatchedResponses = new Counter({
-    name: 'gateway_stray_answers_total',
+    name: 'gateway_unmatched_responses_total',
     help: 'responses of terminals that match no pending command: late, repeated, wrong serial or id, malformed',
     labelNames: ['reason'],
     registers: [this.registry],
   });
   readonly redisFailures = new Counter({
-    name: 'gateway_state_failures_total',
+    name: 'gateway_redis_failures_total',
     help: 'failed Redis operations',
     labelNames: ['operation'],
     registers: [this.registry],

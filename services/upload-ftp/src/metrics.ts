@@ -30,7 +30,7 @@ const gauges = {
   sessions: ['upload_ftp_sessions', 'FTP control connections'],
   transfers: ['upload_ftp_transfers_active', 'files being received'],
   free_bytes: ['upload_ftp_free_bytes', 'free disk space for clips'],
-  unpublished: ['upload_ftp_media_files_untold', 'files of terminals that are not published yet'],
+  unpublished: ['upload_ftp_media_files_unpublished', 'files of terminals that are not published yet'],
 } as const;
 
 type CounterOf = <L extends string>(name: string, help: string, labelNames?: L[]) => Counter<L>;
@@ -58,7 +58,7 @@ export function createUploadMetrics(): UploadMetrics {
     ]),
     bytes: counter('upload_ftp_bytes_total', 'bytes written to clip files'),
     transfers: counter('upload_ftp_transfers_total', 'transfers by end: whole, or the reply code', ['end']),
-    finalized: counter('upload_ftp_settled_total', 'uploads finalized by this pod', ['status', 'reason']),
+    finalized: counter('upload_ftp_finalized_total', 'uploads finalized by this pod', ['status', 'reason']),
     results: counter('upload_ftp_results_total', '0x1206 results: applied, ignored, unmatched, unreadable', [
       'outcome',
     ]),

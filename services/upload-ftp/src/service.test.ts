@@ -51,7 +51,7 @@ describe('upload-ftp', () => {
       'transfers_active 0',
       'sessions 0',
       'free_bytes',
-      'settled_total',
+      'finalized_total',
     ])
       expect(metrics).toContain(`upload_ftp_${name.split(' ')[0]}`);
     expect((await get('/nothing')).status).toBe(404);

@@ -36,7 +36,7 @@ export function createDispatcherMetrics(): DispatcherMetrics {
     registry,
     notifications: counter('webhook_notifications_total', 'consumed notifications: taken, unreadable', ['outcome']),
     deliveries: counter('webhook_deliveries_total', 'deliveries that ended in this replica', ['status']),
-    deferred: counter('webhook_put_off_total', 'deferred attempts: breaker, slots', ['reason']),
+    deferred: counter('webhook_deferred_total', 'deferred attempts: breaker, slots', ['reason']),
     disabled: counter('webhook_disabled_total', 'webhooks disabled by this replica: failing, gone', ['reason']),
     recordAttempt: ({ isSuccess, attempt }) => {
       const { statusCode } = attempt;

@@ -250,7 +250,7 @@ describe('broker outage', () => {
     try {
       stored = await harness.storeFile(imei, content);
       expect(await listPendingEvents()).toEqual([`${imei}.${stored.fileId}`]);
-      expect(await harness.metric('upload_ftp_media_files_untold')).toMatch(/ 1$/);
+      expect(await harness.metric('upload_ftp_media_files_unpublished')).toMatch(/ 1$/);
       expect((await harness.get(stored)).body.equals(content)).toBe(true);
     } finally {
       await broker.server.start();
