@@ -106,7 +106,7 @@ export class AccountFeeds {
   #missedSinceMs: number | undefined;
   #isStopped = false;
 
-  /** `viewsAreCurrent` resolves once viewers have lost access that ended during the outage. */
+  /** `refreshVisibilities` resolves once viewers have lost access that ended during the outage. */
   constructor(deps: FeedDeps, refreshVisibilities: () => Promise<void>) {
     this.#deps = deps;
     this.#refreshVisibilities = refreshVisibilities;

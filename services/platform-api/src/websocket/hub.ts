@@ -16,7 +16,7 @@ import { ShareViewer } from './share-viewer.ts';
 import { Snapshots } from './snapshots.ts';
 import type { Stats } from './stats.ts';
 import type { ConnectionRequest } from './upgrade.ts';
-import { heartbeatSeconds, UserViewer } from './user-viewer.ts';
+import { heartbeatSeconds, UserViewer, type ViewerDeps } from './user-viewer.ts';
 import { VisibilityCache } from './visibility-cache.ts';
 
 const maxTokenLength = 200;
@@ -47,7 +47,7 @@ export class Hub {
   readonly #stats: Stats;
   readonly #visibilities: VisibilityCache;
   readonly #feeds: AccountFeeds;
-  readonly #snapshots: Snapshots;
+  readonly #viewerDeps: ViewerDeps;
   readonly #registry: ConnectionRegistry;
   readonly #connections = new Set<Connection>();
   readonly #users = new Map<UserViewer, RegisteredConnection>();
@@ -61,7 +61,7 @@ export class Hub {
     this.#stats = stats;
     this.#visibilities = new VisibilityCache({ bus, log, records, redis, principals });
     this.#feeds = new AccountFeeds(deps, () => this.#visibilities.refreshAll());
-    this.#snapshots = new Snapshots(deps);
+    this.#viewerDeps = { ...deps, feeds: this.#feeds, snapshots: new Snapshots(deps) };
     this.#registry = new ConnectionRegistry(deps);
     this.#timers = [
       setInterval(() => this.#onSecond(), secondMs),
@@ -129,7 +129,7 @@ export class Hub {
     }
     const { id, openedMs } = connection;
     const { userId } = visibility.caller;
-    const viewer = new UserViewer({ ...this.#viewerDeps, deps: this.#deps }, connection, visibility, ip);
+    const viewer = new UserViewer(this.#viewerDeps, connection, visibility, ip);
     const registered: RegisteredConnection = {
       id,
       userId,
@@ -187,10 +187,6 @@ export class Hub {
         page.close();
       },
     };
-  }
-
-  get #viewerDeps() {
-    return { feeds: this.#feeds, snapshots: this.#snapshots };
   }
 
   #flush(): void {

@@ -7,15 +7,15 @@ interface Flight<T> {
  * Merges concurrent reads of a key. Callers get a read that started after their call; those that arrive during a read
  * share the next one.
  */
-export class SingleFlight<T> {
-  readonly #read: (key: number) => Promise<T>;
-  readonly #flights = new Map<number, Flight<T>>();
+export class SingleFlight<K, T> {
+  readonly #read: (key: K) => Promise<T>;
+  readonly #flights = new Map<K, Flight<T>>();
 
-  constructor(read: (key: number) => Promise<T>) {
+  constructor(read: (key: K) => Promise<T>) {
     this.#read = read;
   }
 
-  get(key: number): Promise<T> {
+  get(key: K): Promise<T> {
     const flight = this.#flights.get(key);
     if (flight === undefined) return this.#begin(key);
     flight.next ??= flight.running.then(
@@ -25,7 +25,7 @@ export class SingleFlight<T> {
     return flight.next;
   }
 
-  #begin(key: number): Promise<T> {
+  #begin(key: K): Promise<T> {
     const running = this.#read(key);
     const flight: Flight<T> = { running, next: undefined };
     this.#flights.set(key, flight);

@@ -4,7 +4,7 @@ import type { Deps } from '../platform/deps.ts';
 import type { Selection } from './client-messages.ts';
 import { encodeMessage } from './outgoing-event.ts';
 import { SingleFlight } from './single-flight.ts';
-import type { UserVisibility } from './visibility-cache.ts';
+import type { UserVisibility } from './user-visibility.ts';
 
 /** Positions in one message. */
 const positionsPerMessage = 200;
@@ -36,7 +36,7 @@ class AccountSnapshot {
 /** Creates snapshots; concurrent clients share few reads. */
 export class Snapshots {
   readonly #deps: Pick<Deps, 'records' | 'redis' | 'log'>;
-  readonly #accounts: SingleFlight<AccountSnapshot>;
+  readonly #accounts: SingleFlight<number, AccountSnapshot>;
 
   constructor(deps: Pick<Deps, 'records' | 'redis' | 'log'>) {
     this.#deps = deps;

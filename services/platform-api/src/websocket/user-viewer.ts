@@ -1,52 +1,26 @@
-import type { LiveEventType } from '@fleet/bus';
-import type { Scope as KeyScope } from '../domains/api-keys/schema.ts';
-import { mayViewVideo } from '../domains/media/access.ts';
 import { urlsFor } from '../domains/media/urls.ts';
-import { missedNotifications } from '../domains/notifications/missed.ts';
 import type { UrlOf } from '../domains/notifications/responses.ts';
 import type { Notification } from '../domains/notifications/schema.ts';
-import type { SharePermission } from '../domains/vehicle-shares/schema.ts';
-import { vehiclesById } from '../domains/vehicles/use-cases.ts';
 import { visibleVehicleIds } from '../domains/vehicles/visibility.ts';
 import type { Deps } from '../platform/deps.ts';
 import type { AccountFeeds, FeedViewer } from './account-feeds.ts';
 import { sendError } from './client-inbox.ts';
 import type { ClientMessage, Selection } from './client-messages.ts';
 import { closeCodes, reconnectReason } from './close-codes.ts';
-import type { Connection, NotificationVersion } from './connection.ts';
+import type { Connection, Delivery } from './connection.ts';
+import { eventAccess, isRelevant, mayOpenFiles } from './event-access.ts';
 import { LocationThrottle, locationIntervalMs } from './location-throttle.ts';
-import { encodeMessage, type OutgoingEvent, toOutgoingEvent } from './outgoing-event.ts';
+import { findMissedEvents, maxResumedNotifications } from './missed-events.ts';
+import { encodeMessage, type OutgoingEvent } from './outgoing-event.ts';
 import type { Snapshots } from './snapshots.ts';
 import { Subscriptions } from './subscriptions.ts';
-import type { EventAccess, UserVisibility, VisibilityListener } from './visibility-cache.ts';
+import type { UserVisibility, VisibilityListener } from './user-visibility.ts';
+import type { EventAccess, ShareChanges } from './visibility-snapshot.ts';
 
 /** Seconds between pings of the server. */
 export const heartbeatSeconds = 30;
-/** Largest number of notifications of a resume. */
-const maxResumedNotifications = 500;
-
-/** Share permission that an event of the vehicle requires. */
-const requiredPermission: Readonly<Record<LiveEventType, SharePermission>> = {
-  location: 'view',
-  status: 'view',
-  vehicle: 'view',
-  notification: 'notifications',
-  command: 'commands',
-  upload: 'history_video',
-  stream: 'live_video',
-  media: 'history_video',
-};
-
-/** Scopes of the API key, any of which an event requires, as requests do. */
-const requiredScopes: Readonly<Partial<Record<LiveEventType, readonly KeyScope[]>>> = {
-  media: ['video'],
-  stream: ['command', 'video'],
-  upload: ['command', 'video'],
-};
-
 /** Dependencies of a user's connection. */
-export interface ViewerDeps {
-  readonly deps: Pick<Deps, 'config' | 'records' | 'redis' | 'log'>;
+export interface ViewerDeps extends Pick<Deps, 'config' | 'records' | 'redis' | 'log'> {
   readonly feeds: AccountFeeds;
   readonly snapshots: Snapshots;
 }
@@ -104,13 +78,10 @@ export class UserViewer implements FeedViewer, VisibilityListener {
 
   /** Called for each event of an account of which the user may see something. */
   offer(event: OutgoingEvent): void {
-    const access = this.#visibility.accessTo(event.accountId, event.vehicleId);
-    if (access === null || !access.permissions.includes(requiredPermission[event.type])) return;
-    if (event.type === 'media' && !mayViewVideo(this.#visibility.caller)) return;
-    const scopes = requiredScopes[event.type];
-    if (scopes !== undefined && !this.#visibility.hasScope(scopes)) return;
+    const access = eventAccess(this.#visibility, event);
+    if (access === null) return;
     const intervalMs = this.#subscriptions.findIntervalMs(event.type, event.vehicleId);
-    if (intervalMs === undefined || !this.#isRelevant(event, access.audience)) return;
+    if (intervalMs === undefined || !isRelevant(this.#visibility, event, access)) return;
     if (event.type === 'location' && intervalMs > locationIntervalMs) {
       this.#throttle ??= new LocationThrottle();
       if (!this.#throttle.admit(event, intervalMs, performance.now())) return;
@@ -127,7 +98,7 @@ export class UserViewer implements FeedViewer, VisibilityListener {
     }
   }
 
-  visibilityChanged(change: { readonly shared: readonly number[]; readonly unshared: readonly number[] }): void {
+  visibilityChanged(change: ShareChanges): void {
     if (!this.#visibility.isOpenFrom(this.#address)) return this.visibilityEnded('refused');
     this.#joinFeeds();
     for (const action of ['shared', 'unshared'] as const)
@@ -144,27 +115,23 @@ export class UserViewer implements FeedViewer, VisibilityListener {
     else this.#connection.close(closeCodes.restart, reconnectReason('unavailable'));
   }
 
-  #isRelevant(event: OutgoingEvent, audience: EventAccess['audience']): boolean {
-    const { type, vehicleId, data } = event;
-    if (type === 'notification') return this.#visibility.wants(vehicleId, String(data['notification_type']));
-    // Users of a share do not see with whom else the vehicle is shared; their visibility reports their own share.
-    return audience !== 'shared' || !event.isShareChange;
+  #deliver(event: OutgoingEvent, access: EventAccess): void {
+    this.#connection.deliver(this.#toDelivery(event, access));
   }
 
-  #deliver(event: OutgoingEvent, access: EventAccess): void {
+  #toDelivery(event: OutgoingEvent, access: EventAccess): Delivery {
     const { type, vehicleId, data } = event;
     const message = event.messageFor(access.audience, this.#fileUrls(access));
-    if (type === 'location') this.#connection.deliver({ type, message, positionVehicleId: vehicleId });
-    else if (type === 'notification') this.#connection.deliver({ type, message, notification: versionOf(data) });
-    else this.#connection.deliver({ type, message });
+    if (type === 'location') return { type, message, positionVehicleId: vehicleId };
+    if (type !== 'notification') return { type, message };
+    // A changed record has another version and is sent again.
+    const version = typeof data['version'] === 'number' ? data['version'] : 1;
+    return { type, message, notification: { id: Number(data['id']), version } };
   }
 
-  /** Picture URLs for a user with access to the vehicle's pictures, and a key that permits it. */
-  #fileUrls({ permissions }: EventAccess): UrlOf {
-    const { caller } = this.#visibility;
-    const isAllowed =
-      permissions.includes('history_video') && mayViewVideo(caller) && this.#visibility.hasScope(['video']);
-    return isAllowed ? urlsFor(this.#deps.deps, caller.userId) : null;
+  #fileUrls(access: EventAccess): UrlOf {
+    const mayOpen = mayOpenFiles(this.#visibility, access);
+    return mayOpen ? urlsFor(this.#deps, this.#visibility.caller.userId) : null;
   }
 
   async #changeSubscriptions({ type, id, selection }: Extract<ClientMessage, { selection: Selection }>): Promise<void> {
@@ -189,7 +156,7 @@ export class UserViewer implements FeedViewer, VisibilityListener {
   /** Ids that are not visible are omitted, as in all lists. */
   async #visibleVehicles(vehicles: Selection['vehicles']): Promise<Selection['vehicles']> {
     if (vehicles === 'all' || vehicles.length === 0) return vehicles;
-    return visibleVehicleIds(this.#deps.deps, this.#visibility.caller, vehicles);
+    return visibleVehicleIds(this.#deps, this.#visibility.caller, vehicles);
   }
 
   async #sendSnapshot(vehicles: Selection['vehicles']): Promise<void> {
@@ -201,34 +168,18 @@ export class UserViewer implements FeedViewer, VisibilityListener {
 
   /** Sends missed notifications; concurrent ones follow, and none is sent twice. */
   async #resume(since: number, { id }: ClientMessage): Promise<void> {
-    const { caller, ownIds, shares } = this.#visibility;
-    const notifiedShares = shares.filter(({ permissions }) => permissions.includes('notifications'));
     const resume = this.#connection.pause();
     try {
-      const visible = {
-        accountId: caller.accountId,
-        ownVehicleIds: ownIds === null ? null : [...ownIds],
-        sharedVehicleIds: notifiedShares.map(({ vehicleId }) => vehicleId),
-      };
-      const missed = await missedNotifications(this.#deps.deps, visible, since, {
-        limit: maxResumedNotifications,
-        isWanted: (notification) => this.#isWanted(notification),
-      });
-      const ownerIds = await this.#ownerIds(missed.notifications);
-      if (!missed.isComplete) {
+      const isWanted = (notification: Notification): boolean => this.#isWanted(notification);
+      const { events, isComplete } = await findMissedEvents(this.#deps, this.#visibility, since, isWanted);
+      if (!isComplete) {
         const message = `Only the newest ${maxResumedNotifications} are sent. GET /api/notifications has the others.`;
         sendError(this.#connection, { code: 'resume_incomplete', message, id });
       }
-      for (const notification of missed.notifications) {
-        const event = toOutgoingEvent(notification, ownerIds.get(notification.vehicleId) ?? null);
+      for (const event of events) {
         const access = this.#visibility.accessTo(event.accountId, event.vehicleId);
         if (access === null || !(await this.#connection.waitForDrain())) continue;
-        const { type, data } = event;
-        this.#connection.deliverNow({
-          type,
-          message: event.messageFor(access.audience, this.#fileUrls(access)),
-          notification: versionOf(data),
-        });
+        this.#connection.deliverNow(this.#toDelivery(event, access));
       }
     } finally {
       resume();
@@ -242,18 +193,6 @@ export class UserViewer implements FeedViewer, VisibilityListener {
       this.#subscriptions.findIntervalMs('notification', vehicleId) !== undefined &&
       this.#visibility.wants(vehicleId, type)
     );
-  }
-
-  /** Returns the owning users of vehicles. */
-  async #ownerIds(notifications: readonly Notification[]): Promise<Map<number, number>> {
-    const ownerIds = new Map<number, number>();
-    const byAccount = new Map<number, Set<number>>();
-    for (const { accountId, vehicleId } of notifications)
-      byAccount.set(accountId, (byAccount.get(accountId) ?? new Set()).add(vehicleId));
-    for (const [accountId, ids] of byAccount)
-      for (const [id, { ownerUserId }] of await vehiclesById(this.#deps.deps.records, { accountId }, [...ids]))
-        ownerIds.set(id, ownerUserId);
-    return ownerIds;
   }
 
   /** Subscribes to all accounts of which the user may see something, and to no other. */
@@ -277,9 +216,4 @@ export class UserViewer implements FeedViewer, VisibilityListener {
   #send(type: string, data: unknown): void {
     this.#connection.send(type, encodeMessage(type, data));
   }
-}
-
-/** A changed record has another version and is sent again. */
-function versionOf({ id, version }: Readonly<Record<string, unknown>>): NotificationVersion {
-  return { id: Number(id), version: typeof version === 'number' ? version : 1 };
 }

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { Principals } from '../access/principals.ts';
 import { PlatformHarness, type TestUser } from '../testing/platform-harness.ts';
-import { type UserVisibility, VisibilityCache, type VisibilityListener } from './visibility-cache.ts';
+import type { UserVisibility, VisibilityListener } from './user-visibility.ts';
+import { VisibilityCache } from './visibility-cache.ts';
 
 // Uses real servers, which respond late on a busy machine.
 jest.setTimeout(60_000);
