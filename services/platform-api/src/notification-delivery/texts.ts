@@ -1,5 +1,6 @@
 import type { NotificationResponse } from '../domains/notifications/schema.ts';
-import { textsOf, translations } from '../domains/notifications/type-texts.ts';
+import { textsOf } from '../domains/notifications/type-texts.ts';
+import { languages } from '../domains/notifications/type-translations.ts';
 import { kindOf } from '../domains/notifications/types.ts';
 
 type LatestReadings = Pick<
@@ -17,9 +18,7 @@ export interface Reader {
 export function titled(readings: LatestReadings, { language }: Reader): { title: string; description: string } {
   const kind = kindOf(readings.notification_type);
   if (kind === undefined) return readings;
-  const isOwn = ['en', ...Object.keys(translations)].every(
-    (each) => textsOf(kind, each).description !== readings.description,
-  );
+  const isOwn = ['en', ...languages].every((each) => textsOf(kind, each).description !== readings.description);
   const { title, description } = textsOf(kind, language);
   return { title, description: isOwn ? readings.description : description };
 }
