@@ -6,15 +6,15 @@ const results = ['success', 'failure', 'incorrectInfo', 'unsupported'];
 /** Results of 0x0805 by number (JT/T 808-2013 table 84). */
 const captureResults = ['success', 'failure', 'unsupported'];
 
-/** Converts the response of a terminal to the result and answer of its command. */
+/** Converts the response of a terminal to the result and the response fields of its command. */
 export function toCommandResult({ result, message }: DeviceResponse): {
   result: string;
-  answer: Record<string, unknown> | null;
+  response: Record<string, unknown> | null;
 } {
-  if (message === null) return { result: resultName(results, result), answer: null };
+  if (message === null) return { result: resultName(results, result), response: null };
   const body = Buffer.from(message.bodyBase64, 'base64');
-  const { reply_serial: _serial, ...response } = formatMessageBody(message.id, body, message.edition);
-  const commandResult = { result: 'success', answer: { message_id: formatMessageId(message.id), ...response } };
+  const { reply_serial: _serial, ...fields } = formatMessageBody(message.id, body, message.edition);
+  const commandResult = { result: 'success', response: { message_id: formatMessageId(message.id), ...fields } };
   if (message.id !== cameraShootResponse.id) return commandResult;
   const shot = tryDecodeBody(cameraShootResponse, body, message.edition);
   return shot.ok ? { ...commandResult, result: resultName(captureResults, shot.body.result) } : commandResult;

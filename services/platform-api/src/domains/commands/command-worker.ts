@@ -356,7 +356,7 @@ export function applyResult(
     case 'answered': {
       const sentChange = { messageId: result.messageId, ...sentFields(command, sent, now) };
       const serial = result.serial ?? sent?.serialNo ?? null;
-      const response = result.answer === null ? null : JSON.stringify(result.answer);
+      const response = result.response === null ? null : JSON.stringify(result.response);
       const fields = { ...doneFields, ...sentChange, serial, result: result.result, answer: response };
       return result.result === 'success'
         ? { ...fields, status: 'acknowledged' }

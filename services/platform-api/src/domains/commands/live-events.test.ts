@@ -39,12 +39,12 @@ async function newVehicle() {
   const statuses = (created: Data) => published(created).map(({ status }) => status);
   const waitForEvent = (created: Data, status: string) => waitFor(() => statuses(created).at(-1) === status);
   const read = async (created: Data) => (await owner.get(`${path}/${String(created['command_id'])}`)).data;
-  return { imei, path, queue, told: published, statuses, becomesTold: waitForEvent, read };
+  return { imei, path, queue, published, statuses, waitForEvent, read };
 }
 
 describe('websocket events of a command', () => {
   it('are published when it is queued, sent and acknowledged', async () => {
-    const { imei, queue, told: published, statuses, becomesTold: waitForEvent, read } = await newVehicle();
+    const { imei, queue, published, statuses, waitForEvent, read } = await newVehicle();
     let response: (outcome: Outcome) => void = () => undefined;
     terminals.respond = () =>
       new Promise((resolve) => {
@@ -62,7 +62,7 @@ describe('websocket events of a command', () => {
   });
 
   it('are published when the terminal refuses it', async () => {
-    const { imei, queue, told: published, becomesTold: waitForEvent, read } = await newVehicle();
+    const { imei, queue, published, waitForEvent, read } = await newVehicle();
     terminals.respond = async () => generalResponse(3);
     const created = await queue('vehicle_control', { doors: 'lock' });
     await terminals.connect(imei);
@@ -72,7 +72,7 @@ describe('websocket events of a command', () => {
   });
 
   it('are published when it is canceled', async () => {
-    const { path, queue, told: published, statuses, becomesTold: waitForEvent } = await newVehicle();
+    const { path, queue, published, statuses, waitForEvent } = await newVehicle();
     const created = await queue('locate');
     const canceled = await owner.delete(`${path}/${String(created['command_id'])}`);
     await waitForEvent(created, 'canceled');

@@ -3,6 +3,7 @@ import type { Command, CommandResponse } from './schema.ts';
 
 const parseJson = (json: string): Record<string, unknown> => JSON.parse(json) as Record<string, unknown>;
 
+/** Converts a command to its representation in the API. */
 export const toCommandResponse = (command: Command): CommandResponse => ({
   ...toRecordResponse(command),
   command_id: command.commandId,

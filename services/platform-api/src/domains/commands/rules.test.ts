@@ -69,7 +69,7 @@ describe('result of an attempt', () => {
   });
 
   it('acknowledges the command only on success', () => {
-    const response = { kind: 'answered', messageId: '0x8300', serial: 7, answer: { a: 1 } } as const;
+    const response = { kind: 'answered', messageId: '0x8300', serial: 7, response: { a: 1 } } as const;
     expect(end('text', { ...response, result: 'success' })).toMatchObject({
       status: 'acknowledged',
       result: 'success',

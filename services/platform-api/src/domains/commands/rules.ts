@@ -37,7 +37,7 @@ export type AttemptResult =
       readonly result: string;
       readonly messageId: string | null;
       readonly serial: number | null;
-      readonly answer: Readonly<Record<string, unknown>> | null;
+      readonly response: Readonly<Record<string, unknown>> | null;
     }
   /**
    * Nothing was sent, and the command stays in the queue for `retryMs`. If the device is the reason (`isOfDevice`),

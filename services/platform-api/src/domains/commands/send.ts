@@ -92,7 +92,7 @@ const toGeneralOutcome = ({ responseId, result }: { responseId: string; result: 
   result,
   messageId: responseId,
   serial: null,
-  answer: null,
+  response: null,
 });
 
 /** Senders by command type. A type without a use case of device-api is sent to the terminal directly. */
@@ -118,7 +118,7 @@ const senders: { readonly [T in CommandType]: Sender<T> } = {
   },
   wakeup: async ({ bus }, { imei }, attempt) => {
     const { result } = await callUseCase(bus, deviceApi.wakeUp, { imei }, callOptions(attempt));
-    return { result, messageId: null, serial: null, answer: null };
+    return { result, messageId: null, serial: null, response: null };
   },
   live_start: async ({ bus }, { imei, params }, attempt) => {
     const { channel, data_type: dataType, stream_type: streamType, host, tcp_port, udp_port } = params;
@@ -148,7 +148,7 @@ const senders: { readonly [T in CommandType]: Sender<T> } = {
     );
     // A clip that already has an upload counts as success.
     const response = { video_id: videoId, upload_status: result === 'success' ? 'uploading' : result };
-    return { ...toGeneralOutcome({ responseId, result: 'success' }), answer: response };
+    return { ...toGeneralOutcome({ responseId, result: 'success' }), response };
   },
   resource_list: async ({ bus }, { imei, params }, attempt) => {
     const recordingList = await callUseCase(
@@ -168,7 +168,7 @@ const senders: { readonly [T in CommandType]: Sender<T> } = {
       file_size: recording.fileSizeBytes,
     }));
     const response = { total_resources: resources.length, resources: resources.slice(0, maxListedResources) };
-    return { ...toGeneralOutcome({ responseId: '0x9205', result: 'success' }), answer: response };
+    return { ...toGeneralOutcome({ responseId: '0x9205', result: 'success' }), response };
   },
   capture: (deps, { imei, params }, attempt) => {
     const { channel, film, count, interval_seconds: intervalSeconds, ...picture } = params;
@@ -226,7 +226,7 @@ async function sendToDevice(
   const partnerOutcome = outcome.kind === 'notConnected' ? await deps.partnerChannels.send(imei, partnerRequest) : null;
   const response = unwrapOutcome(partnerOutcome ?? outcome);
   const messageId = `0x${response.commandMessageId.toString(16).padStart(4, '0')}`;
-  return { messageId: messageId, serial: response.commandSerialNo, ...toCommandResult(response) };
+  return { messageId, serial: response.commandSerialNo, ...toCommandResult(response) };
 }
 
 function unwrapOutcome(outcome: Outcome): DeviceResponse {
