@@ -7,7 +7,7 @@ import { removeAccountUploads } from '../domains/accounts/uploads.ts';
 import { revokeAllKeys } from '../domains/api-keys/use-cases.ts';
 import { audit } from '../domains/audit/use-cases.ts';
 import { deleteCustomer } from '../domains/billing/use-cases.ts';
-import { removeMediaOf } from '../domains/media/removal.ts';
+import { removeMediaOfAccount } from '../domains/media/removal.ts';
 import { deletePartnerDevices } from '../domains/partners/use-cases.ts';
 import { revokeSessionsOfAccount } from '../domains/sessions/use-cases.ts';
 import { endLinksOfAccount } from '../domains/share-links/use-cases.ts';
@@ -78,7 +78,7 @@ export async function processDeletedAccounts(deps: Deps, now = new Date()): Prom
 
 async function eraseAccount(deps: Deps, { _id: id }: Account, now: Date): Promise<void> {
   const { database, records } = deps;
-  const areDeleted = [await removeAccountUploads(deps, id), await removeMediaOf(deps, { accountId: id })];
+  const areDeleted = [await removeAccountUploads(deps, id), await removeMediaOfAccount(deps, { accountId: id })];
   await removeAccountData(database, id, 'in time');
   await deleteCustomer({ database }, { accountId: id });
   await deletePartnerDevices({ database }, { accountId: id });

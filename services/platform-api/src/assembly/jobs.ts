@@ -5,9 +5,9 @@ import { removeOldCommands } from '../domains/commands/use-cases.ts';
 import { purgeArchivedNames } from '../domains/drivers/queries.ts';
 import { sweepAddresses } from '../domains/geocoding/store.ts';
 import { syncTerminals } from '../domains/geofences/terminal-sync.ts';
-import { settleRemovals } from '../domains/media/removal.ts';
+import { retryPendingRemovals } from '../domains/media/removal.ts';
 import { deleteOldRemovals, removeLostClips, removeOldMedia } from '../domains/media/retention.ts';
-import { recountAll } from '../domains/media/storage.ts';
+import { recalculateAllUsage } from '../domains/media/storage-quota.ts';
 import { sweepTimes } from '../domains/notifications/record.ts';
 import { removeOldNotifications } from '../domains/notifications/retention.ts';
 import { sweepPositions } from '../domains/positions/retention.ts';
@@ -57,10 +57,10 @@ export const jobs: readonly Job[] = [
     everyMs: minuteMs,
     run: (deps) => endDeletedVehicles(deps, createVehicleHooks(deps)),
   },
-  { name: 'removals of media', everyMs: minuteMs, runSlice: (deps, slice) => settleRemovals(deps, slice) },
+  { name: 'removals of media', everyMs: minuteMs, runSlice: (deps, slice) => retryPendingRemovals(deps, slice) },
   { name: 'old media', everyMs: hourMs, runSlice: (deps, slice) => removeOldMedia(deps, slice) },
   { name: 'lost clips', everyMs: 24 * hourMs, runSlice: (deps, slice) => removeLostClips(deps, slice) },
-  { name: 'storage of media', everyMs: 24 * hourMs, runSlice: (deps, slice) => recountAll(deps, slice) },
+  { name: 'storage of media', everyMs: 24 * hourMs, runSlice: (deps, slice) => recalculateAllUsage(deps, slice) },
   { name: 'media that was removed', everyMs: 24 * hourMs, runSlice: (deps, slice) => deleteOldRemovals(deps, slice) },
   { name: 'areas of terminals', everyMs: minuteMs, run: (deps) => syncTerminals(deps) },
   // Retention is counted in days, so an hourly run is sufficient.

@@ -1,9 +1,9 @@
 import { cancelWaitingCommands } from '../domains/commands/use-cases.ts';
 import { endDriverSessions } from '../domains/drivers/sessions.ts';
 import { dropVehicleFromGeofences } from '../domains/geofences/queries.ts';
-import { releaseMediaOf } from '../domains/media/removal.ts';
+import { unprotectMediaOfVehicle } from '../domains/media/removal.ts';
 import { deletePreferences } from '../domains/notifications/preferences.ts';
-import { dropVehicleFromRoutes } from '../domains/planned-routes/queries.ts';
+import { unlinkVehicle } from '../domains/planned-routes/queries.ts';
 import { endLinksOfVehicle } from '../domains/share-links/use-cases.ts';
 import { endSharesOfVehicle } from '../domains/vehicle-shares/use-cases.ts';
 import { deleteTerminalState } from '../domains/vehicle-states/commands.ts';
@@ -18,13 +18,13 @@ export const createVehicleHooks = (deps: Deps): VehicleHooks => ({
     (vehicle) => endSharesOfVehicle(deps, vehicle, vehicle._id),
     (vehicle) => endDriverSessions(deps, vehicle, vehicle._id),
     (vehicle) => dropVehicleFromGeofences(deps, vehicle, vehicle._id),
-    (vehicle) => dropVehicleFromRoutes(deps, vehicle, vehicle._id),
+    (vehicle) => unlinkVehicle(deps, vehicle, vehicle._id),
     (vehicle) => endLinksOfVehicle(deps, vehicle, vehicle._id),
     (vehicle) => cancelWaitingCommands(deps, vehicle, vehicle._id),
     (vehicle) => dropVehicleFromWebhooks(deps, vehicle, vehicle._id),
     (vehicle) => deleteTerminalState(deps, vehicle),
     (vehicle) => forgetAttachments(deps, vehicle),
-    (vehicle) => releaseMediaOf(deps, vehicle, vehicle._id),
+    (vehicle) => unprotectMediaOfVehicle(deps, vehicle, vehicle._id),
     (vehicle) => deletePreferences(deps, { vehicleId: vehicle._id }),
   ],
   terminalRemoved: [(vehicle) => cancelWaitingCommands(deps, vehicle, vehicle._id, vehicle.imei)],

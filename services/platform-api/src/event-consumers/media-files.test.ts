@@ -3,7 +3,7 @@ import { multimediaEvent } from '@fleet/jt808';
 import { createReservation, type UploadRecord, UploadRepository } from '@fleet/storage';
 import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { settleRemovals } from '../domains/media/removal.ts';
+import { retryPendingRemovals } from '../domains/media/removal.ts';
 import { findByKey, findRemoval, findUsage } from '../domains/media/store.ts';
 import type { Vehicle } from '../domains/vehicles/schema.ts';
 import { type FakeMediaPod, openFakeMediaPod } from '../testing/fake-media-pod.ts';
@@ -228,7 +228,7 @@ describe('a stored picture', () => {
       file: { server: pod.id },
     });
     [pod.isRemoving, other.isRemoving] = [true, true];
-    await settleRemovals(harness.deps);
+    await retryPendingRemovals(harness.deps);
     for (const each of [pod, other]) expect(each.removed).toContain(stored.fileId);
     await other.close();
   });

@@ -1,11 +1,11 @@
 import { DurableConsumer, decodeJson, type MediaStored, mediaStored, mediaStoredSubject } from '@fleet/bus';
+import { captureTime } from '../domains/media/capture-time.ts';
 import { changeMedia } from '../domains/media/commands.ts';
 import { findByKey, findRemoval } from '../domains/media/queries.ts';
 import { fileKey, linkAndPublish, recordMedia } from '../domains/media/record.ts';
-import { removeAgain, removeCopy, removeUnwanted } from '../domains/media/removal.ts';
-import type { FilePlace, Media } from '../domains/media/schema.ts';
-import { recount } from '../domains/media/storage.ts';
-import { instantTaken } from '../domains/media/times.ts';
+import { deleteReplica, deleteResentFile, deleteUnrecordedFile } from '../domains/media/removal.ts';
+import type { FileLocation, Media } from '../domains/media/schema.ts';
+import { recalculateUsage } from '../domains/media/storage-quota.ts';
 import { findNotification } from '../domains/notifications/queries.ts';
 import { findVehicleByImei, vehiclesIn } from '../domains/vehicles/queries.ts';
 import { hadTerminal } from '../domains/vehicles/rules.ts';
@@ -40,37 +40,37 @@ function readStored(data: Uint8Array): MediaStored | null {
 }
 
 async function take(parts: EventParts, stored: MediaStored): Promise<void> {
-  const file: FilePlace = { imei: stored.imei, fileId: stored.fileId, server: stored.server };
+  const file: FileLocation = { imei: stored.imei, fileId: stored.fileId, server: stored.server };
   const key = fileKey(file);
   const removal = await findRemoval(parts.database, key);
   // The file was deleted and has arrived again.
-  if (removal !== null) return removeAgain(parts, removal, file);
+  if (removal !== null) return deleteResentFile(parts, removal, file);
   const known = await findByKey(parts.records, key);
   if (known !== null) return mendKnown(parts, known, stored, file);
   const vehicle = await vehicleOf(parts, stored);
   if (vehicle === null)
-    return removeUnwanted(parts, { _id: key, file, accountId: stored.attachment?.accountId ?? null });
+    return deleteUnrecordedFile(parts, { _id: key, file, accountId: stored.attachment?.accountId ?? null });
   await finish(parts, vehicle, await recordMedia(parts, vehicle, await fieldsOf(parts, vehicle, stored, file)), stored);
 }
 
 /** Handles a repeated event: completes steps that a crash interrupted. */
-async function mendKnown(parts: EventParts, known: Media, stored: MediaStored, file: FilePlace): Promise<void> {
+async function mendKnown(parts: EventParts, known: Media, stored: MediaStored, file: FileLocation): Promise<void> {
   const media = await placed(parts, known, stored, file);
   const vehicle = await vehiclesIn(parts.records).find(media, media.vehicleId);
   if (vehicle === null) return;
-  await recount(parts, vehicle);
+  await recalculateUsage(parts, vehicle);
   await finish(parts, vehicle, media, stored);
 }
 
 /** A file that was sent again may be on another pod; the older copy is deleted. */
-async function placed(parts: EventParts, known: Media, stored: MediaStored, file: FilePlace): Promise<Media> {
+async function placed(parts: EventParts, known: Media, stored: MediaStored, file: FileLocation): Promise<Media> {
   if (known.file === null || known.file.server === file.server) return known;
   const isNewer = stored.receivedAtMs > known.receivedAt.getTime();
   const changed = isNewer ? await changeMedia(parts.records, known, known._id, { file }) : null;
   // On a shared volume it is one file, stored after that timestamp.
   const storedBeforeMs = changed === null ? known.receivedAt.getTime() : stored.receivedAtMs;
   const about = { key: known.mediaKey, accountId: known.accountId, storedBeforeMs };
-  await removeCopy(parts, changed === null ? file : known.file, about);
+  await deleteReplica(parts, changed === null ? file : known.file, about);
   return changed ?? known;
 }
 
@@ -87,7 +87,7 @@ async function vehicleOf(parts: EventParts, { imei, attachment, receivedAtMs }: 
   return notification?.accountId === accountId && notification.vehicleId === vehicleId ? vehicle : null;
 }
 
-async function fieldsOf(parts: EventParts, vehicle: Vehicle, stored: MediaStored, file: FilePlace) {
+async function fieldsOf(parts: EventParts, vehicle: Vehicle, stored: MediaStored, file: FileLocation) {
   const { attachment, channel, imei, kind, mimeType, place, receivedAtMs, sizeBytes, source, takenAt } = stored;
   return {
     accountId: vehicle.accountId,
@@ -100,7 +100,7 @@ async function fieldsOf(parts: EventParts, vehicle: Vehicle, stored: MediaStored
     source,
     mimeType,
     sizeBytes,
-    takenAt: instantTaken(takenAt, vehicle.cameraUtcOffset, receivedAtMs),
+    takenAt: captureTime(takenAt, vehicle.cameraUtcOffset, receivedAtMs),
     receivedAt: new Date(receivedAtMs),
     latitude: place?.latitude ?? null,
     longitude: place?.longitude ?? null,
@@ -115,7 +115,7 @@ async function fieldsOf(parts: EventParts, vehicle: Vehicle, stored: MediaStored
 async function toldAtMs({ redis }: EventParts, vehicle: Vehicle, stored: MediaStored): Promise<number> {
   const { imei, multimediaId, receivedAtMs, takenAt } = stored;
   if (multimediaId === null) return receivedAtMs;
-  const takenAtMs = takenAt === null ? null : instantTaken(takenAt, vehicle.cameraUtcOffset, receivedAtMs).getTime();
+  const takenAtMs = takenAt === null ? null : captureTime(takenAt, vehicle.cameraUtcOffset, receivedAtMs).getTime();
   return firstToldMs(redis, imei, pictureOf(stored), { by: 'file', receivedAtMs, takenAtMs });
 }
 

@@ -2,7 +2,7 @@ import { DurableConsumer, subscribe, uploadChanged, uploadRevoked, uploadSubject
 import { type Running, videoMimeType } from '@fleet/service-kit';
 import { type UploadRecord, UploadRepository, type UploadStatus } from '@fleet/storage';
 import { findRemoval } from '../domains/media/queries.ts';
-import { clipKey, forgetClip, linkAndPublish, recordMedia } from '../domains/media/record.ts';
+import { clipKey, linkAndPublish, recordMedia, removeClipRecord } from '../domains/media/record.ts';
 import { findVehicleByImei } from '../domains/vehicles/queries.ts';
 import type { Vehicle } from '../domains/vehicles/schema.ts';
 import { publishLive } from './live.ts';
@@ -134,7 +134,7 @@ async function keepClip(
 
 /** Deletes the file of a deleted upload; a cancelled one has none. */
 async function forgetRevoked(parts: EventParts, uploadId: string): Promise<void> {
-  if ((await new UploadRepository(parts.database).find(uploadId)) === null) await forgetClip(parts, uploadId);
+  if ((await new UploadRepository(parts.database).find(uploadId)) === null) await removeClipRecord(parts, uploadId);
 }
 
 async function tellOfProgress(parts: EventParts, change: Change): Promise<void> {

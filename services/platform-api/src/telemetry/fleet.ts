@@ -1,7 +1,7 @@
 import { fleetChanged, subscribe } from '@fleet/bus';
 import { geofencesByVehicle } from '../domains/geofences/queries.ts';
 import type { Geofence } from '../domains/geofences/schema.ts';
-import { activeRoutesByVehicle } from '../domains/planned-routes/queries.ts';
+import { listActiveRoutesByVehicle } from '../domains/planned-routes/queries.ts';
 import type { StoredRoute } from '../domains/planned-routes/schema.ts';
 import { findVehiclesByImei } from '../domains/vehicles/queries.ts';
 import type { Vehicle } from '../domains/vehicles/schema.ts';
@@ -125,7 +125,7 @@ export class Fleet {
   async #readAreas(accountId: number): Promise<Areas> {
     const [geofences, routes] = await Promise.all([
       geofencesByVehicle(this.#deps, { accountId }),
-      activeRoutesByVehicle(this.#deps, { accountId }),
+      listActiveRoutesByVehicle(this.#deps, { accountId }),
     ]);
     return { geofences, routes };
   }

@@ -2,7 +2,7 @@ import { geofenceDefaults } from '../domains/geofences/rules.ts';
 import type { Geofence } from '../domains/geofences/schema.ts';
 import { type GivenShape, shapeOf } from '../domains/geofences/shapes.ts';
 import type { LastLocation } from '../domains/last-positions/schema.ts';
-import { pathOf, routeDefaults } from '../domains/planned-routes/rules.ts';
+import { createPath, routeDefaults } from '../domains/planned-routes/rules.ts';
 import type { StoredRoute } from '../domains/planned-routes/schema.ts';
 import { destination, type Position } from '../geometry/positions.ts';
 import type { Outcome, Raised, Rule, RuleContext, RuledVehicle } from '../rules/rule.ts';
@@ -81,7 +81,7 @@ export const routeOf = (line: readonly Position[], fields: Partial<StoredRoute> 
   _id: (ids += 1),
   name: 'North',
   ...routeDefaults,
-  ...pathOf(line, 'client'),
+  ...createPath(line, 'client'),
   ...fields,
 });
 

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { WebhookRepository } from '@fleet/storage';
 import { writeLastLocation } from '../domains/last-positions/store.ts';
-import { countBytes, insertMedia } from '../domains/media/store.ts';
-import { mediaUrl } from '../domains/media/urls.ts';
+import { incrementUsage, insertMedia } from '../domains/media/store.ts';
+import { createMediaUrl } from '../domains/media/urls.ts';
 import { chatMessageCollection } from '../domains/messaging/store.ts';
 import type { Notification } from '../domains/notifications/schema.ts';
 import { notificationsIn } from '../domains/notifications/store.ts';
@@ -209,10 +209,10 @@ async function mediaOf(
   harness: PlatformHarness,
   { accountId, owner }: Tenant,
   { imei, vehicleId }: { imei: string; vehicleId: number },
-): Promise<{ media: number; mediaUrl: string }> {
+): Promise<{ media: number; createMediaUrl: string }> {
   const { record } = await insertMedia(harness.records, newMedia({ accountId, _id: vehicleId, imei }, mediaPodId));
-  await countBytes(harness.deps.database, record, record.sizeBytes);
-  return { media: record._id, mediaUrl: mediaUrl(harness.deps, record._id, owner.id) };
+  await incrementUsage(harness.deps.database, record, record.sizeBytes);
+  return { media: record._id, createMediaUrl: createMediaUrl(harness.deps, record._id, owner.id) };
 }
 
 async function notificationOf(

@@ -1,4 +1,4 @@
-import { urlsFor } from '../domains/media/urls.ts';
+import { mediaUrlBuilder } from '../domains/media/urls.ts';
 import type { UrlOf } from '../domains/notifications/responses.ts';
 import type { Notification } from '../domains/notifications/schema.ts';
 import { visibleVehicleIds } from '../domains/vehicles/visibility.ts';
@@ -131,7 +131,7 @@ export class UserViewer implements FeedViewer, VisibilityListener {
 
   #fileUrls(access: EventAccess): UrlOf {
     const mayOpen = mayOpenFiles(this.#visibility, access);
-    return mayOpen ? urlsFor(this.#deps, this.#visibility.caller.userId) : null;
+    return mayOpen ? mediaUrlBuilder(this.#deps, this.#visibility.caller.userId) : null;
   }
 
   async #changeSubscriptions({ type, id, selection }: Extract<ClientMessage, { selection: Selection }>): Promise<void> {

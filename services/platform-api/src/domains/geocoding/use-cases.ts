@@ -6,7 +6,7 @@ import { plusCodeOf } from '../../maps/embedded/plus-codes.ts';
 import type { Deps } from '../../platform/deps.ts';
 import { geofencePlaces, geofencesAt } from '../geofences/queries.ts';
 import { lastLocation } from '../last-positions/queries.ts';
-import { routePlaces } from '../planned-routes/queries.ts';
+import { listNamedPositions } from '../planned-routes/queries.ts';
 import { visibleVehicle } from '../vehicles/visibility.ts';
 import { addressOf } from './addresses.ts';
 import { metres, toComponentsResponse, toWayResponse } from './responses.ts';
@@ -54,7 +54,7 @@ export async function reverseGeocode(
 
 /** Returns the places that the account has named: geofences, routes and waypoints. */
 async function ownPlaces(deps: Parts, caller: Caller): Promise<OwnPlace[]> {
-  const [geofences, routes] = await Promise.all([geofencePlaces(deps, caller), routePlaces(deps, caller)]);
+  const [geofences, routes] = await Promise.all([geofencePlaces(deps, caller), listNamedPositions(deps, caller)]);
   return [
     ...geofences.map(
       ({ id, name, position }): OwnPlace => ({

@@ -10,11 +10,11 @@ import { PlatformHarness } from '../../testing/platform-harness.ts';
 import type { Vehicle } from '../vehicles/schema.ts';
 import { vehiclesIn } from '../vehicles/store.ts';
 import { recordMedia } from './record.ts';
-import { settleRemovals } from './removal.ts';
+import { retryPendingRemovals } from './removal.ts';
 import { deleteOldRemovals, removeLostClips, removeOldMedia } from './retention.ts';
 import type { Media, MediaRemoval } from './schema.ts';
-import { recountAll } from './storage.ts';
-import { countBytes, findMedia, findUsage } from './store.ts';
+import { recalculateAllUsage } from './storage-quota.ts';
+import { findMedia, findUsage, incrementUsage } from './store.ts';
 
 // The tests use real servers on a machine that may be busy.
 jest.setTimeout(120_000);
@@ -42,23 +42,23 @@ async function newVehicle(): Promise<Vehicle> {
   return found;
 }
 
-const keep = (of: Vehicle, more: Partial<Media> = {}): Promise<Media> =>
+const recordFile = (of: Vehicle, more: Partial<Media> = {}): Promise<Media> =>
   recordMedia(harness.deps, of, newMedia(of, pod.id, more));
-const areThere = async (media: readonly Media[]): Promise<boolean[]> =>
+const areStored = async (media: readonly Media[]): Promise<boolean[]> =>
   Promise.all(media.map(async ({ _id }) => (await findMedia(harness.records, _id)) !== null));
 
 /** Returns a slice that ends after a number of changes. */
-function turnOf(changes: number, from: number): JobSlice {
+function sliceOf(changes: number, from: number): JobSlice {
   let requested = 0;
   return { from, isOver: () => (requested += 1) >= changes };
 }
 
 /** Runs slices with a number of changes each until the work is done; returns the number of slices. */
-async function turnsUntilDone(changes: number, sweep: (turn: JobSlice) => Promise<number | null>): Promise<number> {
+async function countSlices(changes: number, runSlice: (slice: JobSlice) => Promise<number | null>): Promise<number> {
   let next: number | null = 1;
-  for (let turns = 1; turns < 100; turns += 1) {
-    next = await sweep(turnOf(changes, next));
-    if (next === null) return turns;
+  for (let slices = 1; slices < 100; slices += 1) {
+    next = await runSlice(sliceOf(changes, next));
+    if (next === null) return slices;
   }
   throw new Error('the work does not end');
 }
@@ -68,32 +68,32 @@ describe('media jobs in slices', () => {
     const vehicle = await newVehicle();
     const receivedAt = new Date(Date.now() - 31 * dayMs);
     const old: Media[] = [];
-    for (let at = 0; at < 7; at += 1) old.push(await keep(vehicle, { receivedAt }));
-    const kept = [await keep(vehicle, { receivedAt, protected: true }), await keep(vehicle)];
+    for (let at = 0; at < 7; at += 1) old.push(await recordFile(vehicle, { receivedAt }));
+    const retained = [await recordFile(vehicle, { receivedAt, protected: true }), await recordFile(vehicle)];
     const { accountId } = harness.ours;
-    expect(await removeOldMedia(harness.deps, turnOf(3, 1))).toBe(accountId);
-    expect((await areThere(old)).filter(Boolean)).toHaveLength(4);
-    const turns = await turnsUntilDone(3, (turn) => removeOldMedia(harness.deps, turn));
-    expect(turns).toBeGreaterThan(1);
-    expect(await areThere([...old, ...kept])).toEqual([...old.map(() => false), true, true]);
+    expect(await removeOldMedia(harness.deps, sliceOf(3, 1))).toBe(accountId);
+    expect((await areStored(old)).filter(Boolean)).toHaveLength(4);
+    const slices = await countSlices(3, (slice) => removeOldMedia(harness.deps, slice));
+    expect(slices).toBeGreaterThan(1);
+    expect(await areStored([...old, ...retained])).toEqual([...old.map(() => false), true, true]);
     for (const { file } of old) expect(pod.removed).toContain(file?.fileId);
   });
 
   it('ends after the current file when the service stops, and lets other jobs run', async () => {
     const vehicle = await newVehicle();
     const receivedAt = new Date(Date.now() - 31 * dayMs);
-    const old = [await keep(vehicle, { receivedAt }), await keep(vehicle, { receivedAt })];
+    const old = [await recordFile(vehicle, { receivedAt }), await recordFile(vehicle, { receivedAt })];
     const stopped = new AbortController();
     stopped.abort();
     await removeOldMedia(harness.deps, createJobSlice(1, stopped.signal));
-    expect((await areThere(old)).filter(Boolean)).toHaveLength(1);
+    expect((await areStored(old)).filter(Boolean)).toHaveLength(1);
     let others = 0;
     const list = [
-      { name: 'old media of a test', everyMs: 1, runSlice: () => removeOldMedia(harness.deps, turnOf(1, 1)) },
+      { name: 'old media of a test', everyMs: 1, runSlice: () => removeOldMedia(harness.deps, sliceOf(1, 1)) },
       { name: 'another of a test', everyMs: 1, run: async () => (others += 1) },
     ];
     await runDueJobs(harness.deps, list);
-    expect([(await areThere(old)).filter(Boolean).length, others]).toEqual([0, 1]);
+    expect([(await areStored(old)).filter(Boolean).length, others]).toEqual([0, 1]);
   });
 
   it('removes clips without uploads in slices, also after clips that have uploads', async () => {
@@ -102,7 +102,7 @@ describe('media jobs in slices', () => {
     const clips: Media[] = [];
     const newClip = async (uploadId: string): Promise<void> => {
       const clip = { mediaKey: `clip:${uploadId}`, source: 'upload', file: null, clip: { uploadId } } as const;
-      clips.push(await keep(vehicle, clip));
+      clips.push(await recordFile(vehicle, clip));
     };
     const isLost = [false, true, false, false, true, true];
     for (const lost of isLost) {
@@ -110,34 +110,34 @@ describe('media jobs in slices', () => {
       if (!lost) await uploads.insertOne({ _id: uploadId });
       await newClip(uploadId);
     }
-    expect(await turnsUntilDone(1, (turn) => removeLostClips(harness.deps, turn))).toBeGreaterThanOrEqual(clips.length);
-    expect(await areThere(clips)).toEqual(isLost.map((lost) => !lost));
+    expect(await countSlices(1, (slice) => removeLostClips(harness.deps, slice))).toBeGreaterThanOrEqual(clips.length);
+    expect(await areStored(clips)).toEqual(isLost.map((lost) => !lost));
   });
 
   it('retries failed removals in slices, however many of the first are on unavailable pods', async () => {
     const removals = harness.deps.database.collection<MediaRemoval>('media_removals');
     const vehicle = await newVehicle();
-    const noted = (server: string, notedAt: Date): MediaRemoval => {
+    const pendingRemoval = (server: string, notedAt: Date): MediaRemoval => {
       const { mediaKey, accountId, file } = newMedia(vehicle, server);
       const fields = { accountId, file, clip: null, recordId: null, sparesProtected: false, storedBeforeMs: null };
       return { _id: mediaKey, ...fields, notedAt, doneAt: null };
     };
-    const away = Array.from({ length: 6 }, (_, at) => noted(`pod-away-${at}`, new Date(5_000)));
-    const here = noted(pod.id, new Date(6_000));
-    await removals.insertMany([...away, here]);
-    await turnsUntilDone(2, (turn) => settleRemovals(harness.deps, turn));
-    expect(pod.removed).toContain(here.file?.fileId);
+    const unavailable = Array.from({ length: 6 }, (_, at) => pendingRemoval(`pod-away-${at}`, new Date(5_000)));
+    const available = pendingRemoval(pod.id, new Date(6_000));
+    await removals.insertMany([...unavailable, available]);
+    await countSlices(2, (slice) => retryPendingRemovals(harness.deps, slice));
+    expect(pod.removed).toContain(available.file?.fileId);
     expect(await removals.countDocuments({ notedAt: new Date(5_000), doneAt: null })).toBe(6);
     // The removals are given up after some time, also a few at a time.
-    await turnsUntilDone(1, (turn) => deleteOldRemovals(harness.deps, turn));
+    await countSlices(1, (slice) => deleteOldRemovals(harness.deps, slice));
     expect(await removals.countDocuments({ notedAt: { $lte: new Date(6_000) } })).toBe(0);
   });
 
   it('recounts vehicles in slices', async () => {
     const vehicles = [await newVehicle(), await newVehicle(), await newVehicle()];
     for (const { accountId, _id: vehicleId } of vehicles)
-      await countBytes(harness.deps.database, { accountId, vehicleId }, 12_345);
-    expect(await turnsUntilDone(1, (turn) => recountAll(harness.deps, turn))).toBeGreaterThanOrEqual(3);
+      await incrementUsage(harness.deps.database, { accountId, vehicleId }, 12_345);
+    expect(await countSlices(1, (slice) => recalculateAllUsage(harness.deps, slice))).toBeGreaterThanOrEqual(3);
     for (const { _id } of vehicles) expect(await findUsage(harness.deps.database, _id)).toMatchObject({ bytes: 0 });
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { instantTaken } from './times.ts';
+import { captureTime } from './capture-time.ts';
 
 const receivedAtMs = Date.parse('2026-11-22T10:00:00Z');
 
@@ -14,6 +14,6 @@ describe('instantTaken', () => {
     ['on an invalid day', '2026-13-41T00:00:00', '+08:00', '2026-11-22T10:00:00.000Z'],
     ['at an unknown time', null, '+08:00', '2026-11-22T10:00:00.000Z'],
   ])('returns a plausible time for a file taken %s', (_case, takenAt, offset, expected) => {
-    expect(instantTaken(takenAt, offset, receivedAtMs).toISOString()).toBe(expected);
+    expect(captureTime(takenAt, offset, receivedAtMs).toISOString()).toBe(expected);
   });
 });

@@ -1,1 +1,1 @@
-export { changeMedia } from './store.ts';
+export { updateMedia as changeMedia } from './store.ts';

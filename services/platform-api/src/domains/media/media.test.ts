@@ -36,13 +36,13 @@ afterAll(async () => {
 });
 beforeEach(async () => {
   count += 1;
-  const made = await api.post('/api/vehicles', { vehicle_no: `FILES${count}`, imei: newImei() });
-  vehicle = (await vehiclesIn(harness.records).find(harness.ours, made.data.id)) as Vehicle;
+  const created = await api.post('/api/vehicles', { vehicle_no: `FILES${count}`, imei: newImei() });
+  vehicle = (await vehiclesIn(harness.records).find(harness.ours, created.data.id)) as Vehicle;
   pod.requests.length = 0;
   pod.respond = (_request, response) => void response.writeHead(200, { 'content-length': '4' }).end('file');
 });
 
-const keep = (more: Partial<Media> = {}): Promise<Media> =>
+const recordFile = (more: Partial<Media> = {}): Promise<Media> =>
   recordMedia(harness.deps, vehicle, newMedia(vehicle, pod.id, more));
 const list = (query = '', client = api) => client.get(`/api/vehicles/${vehicle._id}/list-dashcam-media${query}`);
 const urlOf = async ({ _id }: Media, client = api): Promise<string> => {
@@ -58,9 +58,9 @@ const share = async (user: TestUser, ...permissions: string[]): Promise<void> =>
 describe('GET /api/vehicles/:vehicleId/list-dashcam-media', () => {
   it('lists the newest files first, by channel, kind and time', async () => {
     const at = (hour: number): Date => new Date(Date.UTC(2026, 0, 31, hour));
-    const early = await keep({ takenAt: at(1), channelId: 1, receivedAt: at(9) });
-    const late = await keep({ takenAt: at(5), channelId: 2, kind: 'video', receivedAt: at(6) });
-    const middle = await keep({ takenAt: at(3), channelId: 2, receivedAt: at(4) });
+    const early = await recordFile({ takenAt: at(1), channelId: 1, receivedAt: at(9) });
+    const late = await recordFile({ takenAt: at(5), channelId: 2, kind: 'video', receivedAt: at(6) });
+    const middle = await recordFile({ takenAt: at(3), channelId: 2, receivedAt: at(4) });
     const idsOf = async (query: string): Promise<number[]> => (await list(query)).items.map(({ id }) => id);
     expect(await idsOf('')).toEqual([late._id, middle._id, early._id]);
     expect(await idsOf('?channelId=2')).toEqual([late._id, middle._id]);
@@ -84,7 +84,7 @@ describe('GET /api/vehicles/:vehicleId/list-dashcam-media', () => {
   ])('returns 400 for %s', async (query) => expect((await list(`?${query}`)).status).toBe(400));
 
   it('requires permission to see video', async () => {
-    await keep();
+    await recordFile();
     const viewer = await harness.user('viewer', harness.ours, { canViewVideo: true });
     const blind = await harness.user('viewer', harness.ours, { canViewVideo: false });
     const driver = await harness.user('driver');
@@ -104,7 +104,7 @@ describe('GET /api/vehicles/:vehicleId/list-dashcam-media', () => {
 
 describe('PUT and DELETE /api/dashcam-media/:id', () => {
   it('protects a file, and removes it once it is not protected', async () => {
-    const { _id: id, file } = await keep();
+    const { _id: id, file } = await recordFile();
     const path = `/api/dashcam-media/${id}`;
     expect((await api.put(path, { protected: true }, { 'if-match': '"1"' })).data).toMatchObject({ protected: true });
     expect((await api.put(path, { protected: false }, { 'if-match': '"1"' })).status).toBe(412);
@@ -122,12 +122,12 @@ describe('PUT and DELETE /api/dashcam-media/:id', () => {
   });
 
   it.each([{ protected: 'yes' }, { protected: null }, []])('returns 400 for %j', async (body) => {
-    const { _id: id } = await keep();
+    const { _id: id } = await recordFile();
     expect((await api.put(`/api/dashcam-media/${id}`, body)).status).toBe(400);
   });
 
   it('requires a manager of the account', async () => {
-    const { _id: id } = await keep();
+    const { _id: id } = await recordFile();
     const path = `/api/dashcam-media/${id}`;
     const attempts = async (client: Client): Promise<number[]> => [
       (await client.put(path, { protected: true })).status,
@@ -146,7 +146,7 @@ describe('PUT and DELETE /api/dashcam-media/:id', () => {
 
 describe('GET /api/dashcam-media/:id/file', () => {
   it('requests the file from its pod with a signed URL and forwards the response', async () => {
-    const media = await keep({ takenAt: new Date('2026-01-31T02:00:00Z') });
+    const media = await recordFile({ takenAt: new Date('2026-01-31T02:00:00Z') });
     const url = await urlOf(media);
     pod.respond = (_request, response) =>
       void response
@@ -176,7 +176,7 @@ describe('GET /api/dashcam-media/:id/file', () => {
   });
 
   it('forwards ranges, HEAD and the errors of the pod', async () => {
-    const url = await urlOf(await keep());
+    const url = await urlOf(await recordFile());
     pod.respond = (_request, response) =>
       void response.writeHead(206, { 'content-range': 'bytes 1-2/4', 'content-length': '2' }).end('il');
     const part = await fetch(url, { headers: { range: 'bytes=1-2', 'if-range': '"e"' } });
@@ -197,12 +197,14 @@ describe('GET /api/dashcam-media/:id/file', () => {
     expect((await fetch(url)).status).toBe(404);
     pod.respond = refusing(500);
     expect(await (await fetch(url)).json()).toMatchObject({ status: 502, code: 'upstream_error' });
-    const away = await urlOf(await keep({ file: { imei: '1', fileId: 'ab'.repeat(12), server: 'pod-away' } }));
-    expect((await fetch(away)).status).toBe(502);
+    const unavailableUrl = await urlOf(
+      await recordFile({ file: { imei: '1', fileId: 'ab'.repeat(12), server: 'pod-away' } }),
+    );
+    expect((await fetch(unavailableUrl)).status).toBe(502);
   });
 
   it('opens only with its own signature and before it expires', async () => {
-    const [media, other] = [await keep(), await keep()];
+    const [media, other] = [await recordFile(), await recordFile()];
     const url = new URL(await urlOf(media));
     const changed = (change: (query: URLSearchParams) => void): string => {
       const copy = new URL(url);
@@ -234,7 +236,7 @@ describe('GET /api/dashcam-media/:id/file', () => {
   });
 
   it('rejects a URL once its user may no longer see the file', async () => {
-    const media = await keep();
+    const media = await recordFile();
     const viewer = await harness.user('viewer', harness.ours, { canViewVideo: true });
     await share(harness.theirs.owner, 'history_video');
     const [own, shared] = [await urlOf(media, harness.as(viewer)), await urlOf(media, theirs)];
@@ -247,7 +249,7 @@ describe('GET /api/dashcam-media/:id/file', () => {
   });
 
   it('audits several partial requests of a user as one view', async () => {
-    const media = await keep({ channelId: 4 });
+    const media = await recordFile({ channelId: 4 });
     const url = await urlOf(media);
     await fetch(url, { method: 'HEAD' });
     for (let part = 0; part < 3; part += 1) await (await fetch(url, { headers: { range: 'bytes=0-1' } })).text();
@@ -274,12 +276,18 @@ describe('GET /api/dashcam-media/:id/file', () => {
       storageType: 0,
       alarmFlags: '0',
     };
-    const who = { shownImei: '1', askedImei: '1', cameraUtcOffset: '+08:00', reservedUntilMs: 0, mobileNetwork: false };
+    const reservation = {
+      shownImei: '1',
+      askedImei: '1',
+      cameraUtcOffset: '+08:00',
+      reservedUntilMs: 0,
+      mobileNetwork: false,
+    };
     const server = { podId: pod.id, httpUrl: 'http://127.0.0.1:1' };
-    const upload: UploadRecord = { ...createReservation(clip, who), status: 'completed', server };
+    const upload: UploadRecord = { ...createReservation(clip, reservation), status: 'completed', server };
     const uploads = harness.deps.database.collection<UploadRecord>('uploads');
     await uploads.insertOne(upload);
-    const media = await keep({
+    const media = await recordFile({
       mediaKey: `clip:${upload._id}`,
       source: 'upload',
       file: null,
@@ -304,7 +312,7 @@ describe('GET /api/dashcam-media/:id/file', () => {
   });
 
   it('removes a file for only one of several concurrent requests', async () => {
-    const path = `/api/dashcam-media/${(await keep())._id}`;
+    const path = `/api/dashcam-media/${(await recordFile())._id}`;
     const responses = await Promise.all([api.delete(path), api.delete(path), api.delete(path)]);
     expect(responses.map(({ status }) => status).sort((x, y) => x - y)).toEqual([200, 404, 404]);
   });
@@ -316,7 +324,7 @@ describe('GET /api/dashcam-media/:id/file', () => {
     ['audio/mpeg', 'mp3'],
     ['application/octet-stream', 'bin'],
   ])('names a file of type %s with the extension .%s', async (mimeType, extension) => {
-    const response = await fetch(`${await urlOf(await keep({ mimeType }))}&download=1`);
+    const response = await fetch(`${await urlOf(await recordFile({ mimeType }))}&download=1`);
     await response.body?.cancel();
     expect(response.headers.get('content-disposition')).toMatch(
       new RegExp(`^attachment; filename=".+\\.${extension}"$`),
@@ -325,7 +333,7 @@ describe('GET /api/dashcam-media/:id/file', () => {
 
   it('serves files that browsers should not display as attachments', async () => {
     for (const mimeType of ['text/html', 'image/svg+xml', 'application/octet-stream']) {
-      const response = await fetch(await urlOf(await keep({ mimeType, kind: 'other' })));
+      const response = await fetch(await urlOf(await recordFile({ mimeType, kind: 'other' })));
       expect(response.headers.get('content-disposition')).toMatch(/^attachment; filename="other-[\w.-]+"$/);
     }
   });
@@ -337,7 +345,7 @@ describe('files of a notification', () => {
 
   async function withFile(): Promise<{ media: Media; id: number }> {
     const { _id: id } = await recordTestNotification(harness.deps, harness.ours.accountId, { vehicleId: vehicle._id });
-    const media = await keep({ notificationId: id });
+    const media = await recordFile({ notificationId: id });
     await linkAndPublish(harness.deps, media, id);
     return { media, id };
   }

@@ -17,43 +17,40 @@ import { sharedVehicle } from '../vehicle-shares/use-cases.ts';
 import { mayViewVideo } from './access.ts';
 import type { FileQuery, Media } from './schema.ts';
 import { findMedia } from './store.ts';
-import { readMediaUrl } from './urls.ts';
-import { notFound } from './use-cases.ts';
+import { verifyMediaUrl } from './urls.ts';
+import { mediaNotFoundError } from './use-cases.ts';
 
 type FileDeps = Pick<Deps, 'bus' | 'config' | 'database' | 'log' | 'records' | 'redis' | 'stopped'>;
 
-const what = 'file';
-const findLimitMs = 3_000;
-const answerLimitMs = 30_000;
-const innerLifetimeMs = 60_000;
+const resourceName = 'file';
+const locateTimeoutMs = 3_000;
+const proxyTimeoutMs = 30_000;
+const podUrlLifetimeMs = 60_000;
 /** A player requests one video in many parts. Within this time they count as one view. */
-const oneViewMs = 600_000;
+const viewDedupeMs = 600_000;
 
 /**
  * Streams a file, or the requested range of it, to a client that has its URL, as long as the user of the URL may see
  * the file.
  */
 export async function openFile(deps: FileDeps, id: number, query: FileQuery, context: RequestContext): Promise<void> {
-  const userId = readMediaUrl(deps, id, query);
+  const userId = verifyMediaUrl(deps, id, query);
   const media = await findMedia(deps.records, id);
-  if (media === null) throw notFound(id);
-  await requireViewer(deps, media, userId);
-  const url = await locate(deps, media, query.format ?? 'original', context);
-  if (context.request.method === 'GET') await noteView(deps, media, userId, context);
-  const headers = headersOf(media, query.download === '1');
-  await proxyUpstream(
-    { url, resourceName: what, timeoutMs: answerLimitMs, stopSignal: deps.stopped, headers },
-    context,
-  );
+  if (media === null) throw mediaNotFoundError(id);
+  await assertMayView(deps, media, userId);
+  const url = await createPodUrl(deps, media, query.format ?? 'original', context);
+  if (context.request.method === 'GET') await auditView(deps, media, userId, context);
+  const headers = responseHeaders(media, query.download === '1');
+  await proxyUpstream({ url, resourceName, timeoutMs: proxyTimeoutMs, stopSignal: deps.stopped, headers }, context);
 }
 
 /**
  * Throws 403 if the user of the URL may no longer see the file. Permissions may have changed since the URL was created.
  */
-async function requireViewer({ records }: FileDeps, media: Media, userId: number): Promise<void> {
+async function assertMayView({ records }: FileDeps, media: Media, userId: number): Promise<void> {
   const user = await findAnywhere(records, userId);
-  const isThere = user !== null && !user.disabled && (await isAccountActive(records, user.accountId));
-  if (isThere && mayViewVideo(user) && (await isAccountActive(records, media.accountId))) {
+  const isActive = user !== null && !user.disabled && (await isAccountActive(records, user.accountId));
+  if (isActive && mayViewVideo(user) && (await isAccountActive(records, media.accountId))) {
     if (user.accountId === media.accountId || user.role === 'superadmin') return;
     const share = await sharedVehicle({ records }, { userId }, media.vehicleId);
     if (share?.accountId === media.accountId && share.permissions.includes('history_video')) return;
@@ -62,42 +59,47 @@ async function requireViewer({ records }: FileDeps, media: Media, userId: number
 }
 
 /** Returns a short-lived URL of the pod that has the file. */
-async function locate(deps: FileDeps, media: Media, format: ClipFormat, context: RequestContext): Promise<string> {
+async function createPodUrl(
+  deps: FileDeps,
+  media: Media,
+  format: ClipFormat,
+  context: RequestContext,
+): Promise<string> {
   const { CLIPS_SIGNING_SECRET: secret } = deps.config;
   const { file, clip } = media;
-  const lifetimeMs = innerLifetimeMs;
+  const lifetimeMs = podUrlLifetimeMs;
   if (file !== null) {
-    const baseUrl = await sourceOf(deps, file.server, context);
+    const baseUrl = await findPodUrl(deps, file.server, context);
     return signFilePath(secret, { imei: file.imei, fileId: file.fileId, baseUrl, lifetimeMs });
   }
   const upload = clip === null ? null : await new UploadRepository(deps.database).find(clip.uploadId);
-  if (upload?.status !== 'completed' || upload.server === null) throw notFound(media._id);
-  const baseUrl = await sourceOf(deps, upload.server.podId, context);
+  if (upload?.status !== 'completed' || upload.server === null) throw mediaNotFoundError(media._id);
+  const baseUrl = await findPodUrl(deps, upload.server.podId, context);
   return signClipPath(secret, { uploadId: upload._id, format, baseUrl, lifetimeMs });
 }
 
-async function sourceOf({ bus }: FileDeps, podId: string, context: RequestContext): Promise<string> {
+async function findPodUrl({ bus }: FileDeps, podId: string, context: RequestContext): Promise<string> {
   try {
-    const options = { timeoutMs: findLimitMs, correlationId: context.requestId };
+    const options = { timeoutMs: locateTimeoutMs, correlationId: context.requestId };
     return (await callUseCase(bus, locateClip(podId), {}, options)).httpUrl;
   } catch (cause) {
     if (!(cause instanceof BusError)) throw cause;
-    throw upstreamUnreachable(what, cause);
+    throw upstreamUnreachable(resourceName, cause);
   }
 }
 
 /** Records a view in the audit log, because pictures of a cabin are personal data (docs/reference/operations.md). */
-async function noteView(deps: FileDeps, media: Media, userId: number, context: RequestContext): Promise<void> {
-  if (!(await isFirst(deps, media, userId))) return;
+async function auditView(deps: FileDeps, media: Media, userId: number, context: RequestContext): Promise<void> {
+  if (!(await isFirstView(deps, media, userId))) return;
   const { _id: id, accountId, vehicleId, channelId, kind } = media;
-  const doer = { accountId, userId, ...(context.request.ip === undefined ? {} : { ip: context.request.ip }) };
+  const actor = { accountId, userId, ...(context.request.ip === undefined ? {} : { ip: context.request.ip }) };
   const detail = { vehicle_id: vehicleId, channel_id: channelId, kind };
-  await audit(deps, doer, 'media.view', { type: 'media', id }, detail);
+  await audit(deps, actor, 'media.view', { type: 'media', id }, detail);
 }
 
-async function isFirst({ redis, log }: FileDeps, { mediaKey }: Media, userId: number): Promise<boolean> {
+async function isFirstView({ redis, log }: FileDeps, { mediaKey }: Media, userId: number): Promise<boolean> {
   try {
-    const expiration = { type: 'PX', value: oneViewMs } as const;
+    const expiration = { type: 'PX', value: viewDedupeMs } as const;
     return (await redis.set(`media-viewed:${mediaKey}:${userId}`, '1', { condition: 'NX', expiration })) !== null;
   } catch (error) {
     log.warn({ err: error }, 'could not check whether a view was recorded');
@@ -116,20 +118,20 @@ const extensions: Readonly<Record<string, string>> = {
   'video/x-ms-wmv': 'wmv',
   'video/x-msvideo': 'avi',
 };
-const extensionOf = (mimeType: string): string =>
+const fileExtension = (mimeType: string): string =>
   extensions[mimeType] ?? /^[a-z]+\/(?:x-)?([a-z0-9]{1,10})$/.exec(mimeType)?.[1] ?? 'bin';
 
 /** Types that browsers may display as a page of their own; all others are saved. */
-const toTypesResponse = /^(image\/(?!svg)|audio\/|video\/)/;
+const inlineTypes = /^(image\/(?!svg)|audio\/|video\/)/;
 
-function headersOf({ _id, kind, channelId, takenAt, mimeType, clip }: Media, isDownload: boolean) {
-  const isResponseSchema = !isDownload && (clip !== null || toTypesResponse.test(mimeType));
+function responseHeaders({ _id, kind, channelId, takenAt, mimeType, clip }: Media, isDownload: boolean) {
+  const isInline = !isDownload && (clip !== null || inlineTypes.test(mimeType));
   // The pod that has a clip sends the file name given by the camera.
-  if (clip !== null) return isResponseSchema ? { 'Content-Disposition': 'inline' } : {};
+  if (clip !== null) return isInline ? { 'Content-Disposition': 'inline' } : {};
   const taken = takenAt.toISOString().slice(0, 19).replaceAll(':', '-');
-  const name = `${kind}-${_id}-channel-${channelId}-${taken}.${extensionOf(mimeType)}`;
+  const name = `${kind}-${_id}-channel-${channelId}-${taken}.${fileExtension(mimeType)}`;
   return {
     'Content-Type': mimeType,
-    'Content-Disposition': isResponseSchema ? `inline; filename="${name}"` : `attachment; filename="${name}"`,
+    'Content-Disposition': isInline ? `inline; filename="${name}"` : `attachment; filename="${name}"`,
   };
 }

@@ -3,14 +3,14 @@ import type { Deps } from '../../platform/deps.ts';
 import type { NewRecord } from '../../store/record-store.ts';
 import { linkMedia } from '../notifications/media.ts';
 import type { Vehicle } from '../vehicles/schema.ts';
-import { type RemovalParts, removeMedia } from './removal.ts';
+import { type RemovalDeps, removeMedia } from './removal.ts';
 import { toMediaEvent } from './responses.ts';
-import type { FilePlace, Media } from './schema.ts';
-import { countAdded, recount, type StorageParts } from './storage.ts';
-import { changeMedia, findByKey, insertMedia } from './store.ts';
+import type { FileLocation, Media } from './schema.ts';
+import { countNewFile, recalculateUsage, type StorageDeps } from './storage-quota.ts';
+import { findByKey, insertMedia, updateMedia } from './store.ts';
 
 /** Returns the unique key of a file. */
-export const fileKey = ({ imei, fileId }: Pick<FilePlace, 'imei' | 'fileId'>): string => `file:${imei}:${fileId}`;
+export const fileKey = ({ imei, fileId }: Pick<FileLocation, 'imei' | 'fileId'>): string => `file:${imei}:${fileId}`;
 
 /** Returns the unique key of a clip. */
 export const clipKey = (uploadId: string): string => `clip:${uploadId}`;
@@ -19,9 +19,9 @@ export const clipKey = (uploadId: string): string => `clip:${uploadId}`;
  * Records a file of a vehicle and counts it. If the file was recorded before, returns that record unchanged and
  * recounts the vehicle.
  */
-export async function recordMedia(parts: StorageParts, vehicle: Vehicle, fields: NewRecord<Media>): Promise<Media> {
-  const { record, created } = await insertMedia(parts.records, fields);
-  await (created ? countAdded(parts, vehicle, record) : recount(parts, vehicle));
+export async function recordMedia(deps: StorageDeps, vehicle: Vehicle, fields: NewRecord<Media>): Promise<Media> {
+  const { record, created } = await insertMedia(deps.records, fields);
+  await (created ? countNewFile(deps, vehicle, record) : recalculateUsage(deps, vehicle));
   return record;
 }
 
@@ -32,7 +32,7 @@ export async function linkAndPublish(
   notificationId: number | null,
 ): Promise<void> {
   const isNew = notificationId !== null && media.notificationId !== notificationId;
-  const current = isNew ? await changeMedia(records, media, media._id, { notificationId }) : media;
+  const current = isNew ? await updateMedia(records, media, media._id, { notificationId }) : media;
   // The file was removed concurrently, for lack of space or by a user.
   if (current === null || (await findByKey(records, media.mediaKey)) === null) return;
   const changed =
@@ -46,7 +46,7 @@ export const publishMedia = (bus: Deps['bus'], media: Media): void =>
   publishLive(bus, media.accountId, [{ type: 'media', vehicleId: media.vehicleId, data: { ...toMediaEvent(media) } }]);
 
 /** Removes the record of a clip whose upload was deleted. */
-export async function forgetClip(parts: RemovalParts, uploadId: string): Promise<void> {
-  const media = await findByKey(parts.records, clipKey(uploadId));
-  if (media !== null) await removeMedia(parts, media);
+export async function removeClipRecord(deps: RemovalDeps, uploadId: string): Promise<void> {
+  const media = await findByKey(deps.records, clipKey(uploadId));
+  if (media !== null) await removeMedia(deps, media);
 }

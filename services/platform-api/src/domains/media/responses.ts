@@ -22,7 +22,7 @@ export const toMediaEvent = (media: Media): Omit<MediaResponse, 'url'> => ({
   protected: media.protected,
 });
 
-export const toMediaResponse = (media: Media, urlOf: (id: number) => string): MediaResponse => ({
+export const toMediaResponse = (media: Media, buildUrl: (id: number) => string): MediaResponse => ({
   ...toMediaEvent(media),
-  url: urlOf(media._id),
+  url: buildUrl(media._id),
 });

@@ -13,11 +13,11 @@ import { idParams, vehicleIdParams } from '../../platform/schemas.ts';
 import { openFile } from './open-file.ts';
 import { toMediaResponse } from './responses.ts';
 import { fileQuery, listMediaQuery, mediaBody, mediaResponseSchema } from './schema.ts';
-import { urlsFor } from './urls.ts';
+import { mediaUrlBuilder } from './urls.ts';
 import { changeProtection, deleteMedia, listMedia } from './use-cases.ts';
 
 const tags = ['Media'];
-const one = '/dashcam-media/:id';
+const mediaPath = '/dashcam-media/:id';
 
 export const mediaRoutes = (deps: Deps): PlatformRoute[] => [
   platformRoute({
@@ -36,13 +36,13 @@ export const mediaRoutes = (deps: Deps): PlatformRoute[] => [
       const paging = parsePagination(query);
       const caller = getCaller(context);
       const { items, total } = await listMedia(deps, caller, params.vehicleId, query, paging);
-      const urlOf = urlsFor(deps, caller.userId);
-      return pageResponse({ items: items.map((media) => toMediaResponse(media, urlOf)), total }, paging);
+      const buildUrl = mediaUrlBuilder(deps, caller.userId);
+      return pageResponse({ items: items.map((media) => toMediaResponse(media, buildUrl)), total }, paging);
     },
   }),
   platformRoute({
     method: 'put',
-    path: one,
+    path: mediaPath,
     operationId: 'updateDashcamMedia',
     summary: 'Protect or unprotect a file',
     description: 'A protected file stays, however old it is and however full the storage is.',
@@ -54,12 +54,12 @@ export const mediaRoutes = (deps: Deps): PlatformRoute[] => [
     handle: async ({ params, body, context }) => {
       const caller = getCaller(context);
       const changed = await changeProtection(deps, caller, params.id, body, parseIfMatch(context));
-      return { data: toMediaResponse(changed, urlOfKey(deps, caller)) };
+      return { data: toMediaResponse(changed, urlBuilderFor(deps, caller)) };
     },
   }),
   platformRoute({
     method: 'delete',
-    path: one,
+    path: mediaPath,
     operationId: 'deleteDashcamMedia',
     summary: 'Delete a file',
     description: 'Deletes the file permanently. The upload of a clip is deleted with it.',
@@ -70,20 +70,20 @@ export const mediaRoutes = (deps: Deps): PlatformRoute[] => [
     handle: async ({ params, context }) => {
       const caller = getCaller(context);
       const removed = await deleteMedia(deps, caller, params.id, parseIfMatch(context));
-      return { data: toMediaResponse(removed, urlOfKey(deps, caller)) };
+      return { data: toMediaResponse(removed, urlBuilderFor(deps, caller)) };
     },
   }),
   fileRoute(deps),
 ];
 
 /** Returns empty URLs for an API key that may write but not see video. */
-const urlOfKey = (deps: Deps, caller: Caller): ((id: number) => string) =>
-  caller.scopes.includes('video') ? urlsFor(deps, caller.userId) : () => '';
+const urlBuilderFor = (deps: Deps, caller: Caller): ((id: number) => string) =>
+  caller.scopes.includes('video') ? mediaUrlBuilder(deps, caller.userId) : () => '';
 
 const fileRoute = (deps: Deps): PlatformRoute =>
   platformRoute({
     method: 'get',
-    path: `${one}/file`,
+    path: `${mediaPath}/file`,
     operationId: 'getDashcamMediaFile',
     summary: 'Download a file',
     description:

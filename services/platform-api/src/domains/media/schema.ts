@@ -14,7 +14,7 @@ export type MediaKind = (typeof mediaKinds)[number];
 export const mediaSources = [...mediaFileSources, 'upload'] as const;
 
 /** Location of a picture or an attachment of an alarm: a pod of upload-ftp, or object storage (`any`). */
-export interface FilePlace {
+export interface FileLocation {
   /** Canonical terminal number. */
   readonly imei: string;
   readonly fileId: string;
@@ -45,7 +45,7 @@ export interface Media extends AccountRecord {
    * notification.
    */
   readonly toldAtMs: number | null;
-  readonly file: FilePlace | null;
+  readonly file: FileLocation | null;
   readonly clip: { readonly uploadId: string } | null;
 }
 
@@ -58,7 +58,7 @@ export interface MediaRemoval {
   /** Null if the file never had a record. */
   readonly recordId: number | null;
   readonly accountId: number | null;
-  readonly file: FilePlace | null;
+  readonly file: FileLocation | null;
   readonly clip: { readonly uploadId: string } | null;
   /** If true, the file stays when its record was protected in time. */
   readonly sparesProtected?: boolean;

@@ -5,12 +5,12 @@ import type { FileQuery } from './schema.ts';
 /** Lifetime of URLs of media and downloads (docs/reference/video.md). */
 export const urlLifetimeMs = 8 * 3_600_000;
 
-type Settings = { readonly config: Pick<Config, 'PUBLIC_BASE_URL' | 'CLIPS_SIGNING_SECRET'> };
+type UrlDeps = { readonly config: Pick<Config, 'PUBLIC_BASE_URL' | 'CLIPS_SIGNING_SECRET'> };
 
 const signedText = (id: number, userId: string): string => `dashcam-media/${id}/${userId}`;
 
 /** Returns the URL of a file for one user. The user must still be allowed to see the file when the URL is opened. */
-export function mediaUrl({ config }: Settings, id: number, userId: number): string {
+export function createMediaUrl({ config }: UrlDeps, id: number, userId: number): string {
   const user = String(userId);
   const query = new URLSearchParams({
     user,
@@ -20,7 +20,7 @@ export function mediaUrl({ config }: Settings, id: number, userId: number): stri
 }
 
 /** Returns the user for whom a URL was created; throws 401 or 403 if it was not created here or has expired. */
-export function readMediaUrl({ config }: Settings, id: number, query: FileQuery): number {
+export function verifyMediaUrl({ config }: UrlDeps, id: number, query: FileQuery): number {
   const { user = '' } = query;
   const verdict = verifyQuery(config.CLIPS_SIGNING_SECRET, signedText(id, user), query, Date.now());
   if (verdict === 'missing') throw new AppError('signature_invalid', 'The URL of the file is not signed.');
@@ -30,7 +30,7 @@ export function readMediaUrl({ config }: Settings, id: number, query: FileQuery)
 }
 
 /** Returns a function that creates the URLs of files for one user. */
-export const urlsFor =
-  (deps: Settings, userId: number) =>
+export const mediaUrlBuilder =
+  (deps: UrlDeps, userId: number) =>
   (id: number): string =>
-    mediaUrl(deps, id, userId);
+    createMediaUrl(deps, id, userId);

@@ -9,15 +9,15 @@ import { sharedVehicle } from '../vehicle-shares/use-cases.ts';
 import { vehiclesIn } from '../vehicles/queries.ts';
 import { visibleVehicle } from '../vehicles/visibility.ts';
 import { publishMedia } from './record.ts';
-import { type RemovalParts, removeMedia } from './removal.ts';
+import { type RemovalDeps, removeMedia } from './removal.ts';
 import type { ListMediaQuery, Media, MediaBody } from './schema.ts';
-import { changeMedia, findMedia, listOfVehicle } from './store.ts';
+import { findMedia, listMediaOfVehicle, updateMedia } from './store.ts';
 
-type Store = Pick<Deps, 'records'>;
+type MediaDeps = Pick<Deps, 'records'>;
 
 /** Returns a page of the files of a vehicle. */
 export async function listMedia(
-  deps: Store,
+  deps: MediaDeps,
   caller: Caller,
   vehicleId: number,
   query: ListMediaQuery,
@@ -25,10 +25,10 @@ export async function listMedia(
 ): Promise<Page<Media>> {
   const { vehicle } = await visibleVehicle(deps, caller, vehicleId, 'history_video');
   const sorting = toSorting(query.sort, { taken_at: 'takenAt', received_at: 'receivedAt' });
-  return listOfVehicle(deps.records, vehicle, { where: conditionsOf(query), sorting, paging });
+  return listMediaOfVehicle(deps.records, vehicle, { where: createFilter(query), sorting, paging });
 }
 
-function conditionsOf({ channel_id: channelId, kind, ...query }: ListMediaQuery): Filter {
+function createFilter({ channel_id: channelId, kind, ...query }: ListMediaQuery): Filter {
   const [from, to] = [parseTimestamp(query.from, 'from'), parseTimestamp(query.to, 'to')];
   const between = { ...(from === undefined ? {} : { $gte: from }), ...(to === undefined ? {} : { $lt: to }) };
   return {
@@ -46,11 +46,12 @@ export async function changeProtection(
   body: MediaBody,
   expectedVersion: number | undefined,
 ): Promise<Media> {
-  const { vehicleId } = await ownMedia(deps, caller, id);
+  const { vehicleId } = await findOwnMedia(deps, caller, id);
   // Files of a deleted vehicle cannot be protected, because none of them stays forever.
-  if (body.protected === true && (await vehiclesIn(deps.records).find(caller, vehicleId)) === null) throw notFound(id);
-  const changed = await changeMedia(deps.records, caller, id, body, expectedVersion);
-  if (changed === null) throw notFound(id);
+  if (body.protected === true && (await vehiclesIn(deps.records).find(caller, vehicleId)) === null)
+    throw mediaNotFoundError(id);
+  const changed = await updateMedia(deps.records, caller, id, body, expectedVersion);
+  if (changed === null) throw mediaNotFoundError(id);
   if (body.protected !== undefined)
     await audit(deps, caller, 'media.protect', { type: 'media', id }, { ...body, vehicle_id: vehicleId });
   publishMedia(deps.bus, changed);
@@ -59,19 +60,19 @@ export async function changeProtection(
 
 /** Deletes a file permanently; the upload of a clip is deleted with it. */
 export async function deleteMedia(
-  deps: RemovalParts,
+  deps: RemovalDeps,
   caller: Caller,
   id: number,
   expectedVersion: number | undefined,
 ): Promise<Media> {
-  const media = await ownMedia(deps, caller, id);
+  const media = await findOwnMedia(deps, caller, id);
   assertVersion(media, expectedVersion);
-  if (media.protected) throw isProtected(id);
+  if (media.protected) throw protectedError(id);
   // A file that was protected concurrently stays. A file that was removed concurrently is not removed here.
   if ((await removeMedia(deps, media, { sparesProtected: true })) === null) {
     const now = await findMedia(deps.records, id);
-    if (now === null) throw notFound(id);
-    throw expectedVersion === undefined ? isProtected(id) : versionMismatch(now.version);
+    if (now === null) throw mediaNotFoundError(id);
+    throw expectedVersion === undefined ? protectedError(id) : versionMismatch(now.version);
   }
   const { vehicleId, kind, channelId } = media;
   const detail = { vehicle_id: vehicleId, channel_id: channelId, kind };
@@ -79,16 +80,17 @@ export async function deleteMedia(
   return media;
 }
 
-const isProtected = (id: number): AppError => new AppError('state_conflict', `File ${id} is protected.`);
+const protectedError = (id: number): AppError => new AppError('state_conflict', `File ${id} is protected.`);
 
 /** Returns a file of the caller's own account; throws 404 if it is not visible, and 403 if it is only shared. */
-async function ownMedia(deps: Store, caller: Caller, id: number): Promise<Media> {
+async function findOwnMedia(deps: MediaDeps, caller: Caller, id: number): Promise<Media> {
   const media = await findMedia(deps.records, id);
-  if (media === null) throw notFound(id);
+  if (media === null) throw mediaNotFoundError(id);
   if (media.accountId === caller.accountId) return media;
   const share = await sharedVehicle(deps, caller, media.vehicleId);
-  if (share?.accountId !== media.accountId || !share.permissions.includes('history_video')) throw notFound(id);
+  if (share?.accountId !== media.accountId || !share.permissions.includes('history_video'))
+    throw mediaNotFoundError(id);
   throw new AppError('permission_denied', `File ${id} belongs to a vehicle that is only shared with the caller.`);
 }
 
-export const notFound = (id: number): AppError => new AppError('not_found', `There is no file ${id}.`);
+export const mediaNotFoundError = (id: number): AppError => new AppError('not_found', `There is no file ${id}.`);

@@ -7,7 +7,7 @@ import { parseTimestamp } from '../../platform/timestamps.ts';
 import type { Filter, NewAccountRecord, Scope } from '../../store/account-repository.ts';
 import { audit } from '../audit/use-cases.ts';
 import { mayViewVideo } from '../media/access.ts';
-import { urlsFor } from '../media/urls.ts';
+import { mediaUrlBuilder } from '../media/urls.ts';
 import { visibleTo, visibleVehicle, visibleVehicles } from '../vehicles/visibility.ts';
 import { type ConfirmParts, confirmAtTerminal } from './confirm.ts';
 import { fittingAttributes } from './content.ts';
@@ -82,7 +82,7 @@ export async function toNotificationsResponse(
   const own = caller.role === 'driver' ? new Set(await ownVehicleIds(deps, caller)) : null;
   const owns = ({ accountId, vehicleId }: Notification): boolean =>
     accountId === caller.accountId && (own === null || own.has(vehicleId));
-  const urlOf = mayViewVideo(caller) && caller.scopes.includes('video') ? urlsFor(deps, caller.userId) : null;
+  const urlOf = mayViewVideo(caller) && caller.scopes.includes('video') ? mediaUrlBuilder(deps, caller.userId) : null;
   const hasShared = notifications.some((each) => each.media.length > 0 && !owns(each));
   const shares = urlOf !== null && hasShared ? (await visibleTo(deps, caller)).shares : null;
   const viewerOfOwn = own === null ? 'own' : 'driver';

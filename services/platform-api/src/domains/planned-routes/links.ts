@@ -8,57 +8,62 @@ import { lastLocationsIfKnown } from '../last-positions/queries.ts';
 import { readStatesOfRedis } from '../vehicle-states/queries.ts';
 import { ownVehicleIds } from '../vehicles/assignments.ts';
 import { namedTo, ownVehicle, vehicleNotFound, visibleVehicle } from '../vehicles/visibility.ts';
-import { progressOf, type RouteState, routeRuleName } from './progress.ts';
-import { dropVehicleFromRoutes } from './queries.ts';
+import { progressFromState, type RouteState, routeRuleName } from './progress.ts';
+import { unlinkVehicle } from './queries.ts';
 import { toProgressResponse, toRouteResponse } from './responses.ts';
-import { progressAt } from './rules.ts';
+import { estimateProgress } from './rules.ts';
 import { type LinkedRoutesQuery, type ProgressResponse, type RouteResponse, sortFields } from './schema.ts';
-import { routesIn } from './store.ts';
+import { routeCollection } from './store.ts';
 
-type Parts = Pick<Deps, 'records' | 'redis' | 'log'>;
+type RouteDeps = Pick<Deps, 'records' | 'redis' | 'log'>;
 
 /** The routes of a vehicle after a change. */
-interface Links {
+interface RouteLinks {
   readonly vehicle_id: number;
   readonly route_ids: number[];
 }
 
 /** Links routes to a vehicle. Throws 404 for an unknown route and changes nothing. */
 export async function linkRoutes(
-  deps: Parts,
+  deps: RouteDeps,
   caller: Caller,
   vehicleId: number,
   ids: readonly number[],
-): Promise<Links> {
-  await checkBoth(deps, caller, vehicleId, ids);
+): Promise<RouteLinks> {
+  await assertLinkable(deps, caller, vehicleId, ids);
   const where = { _id: { $in: [...ids] }, vehicleIds: { $ne: vehicleId } };
-  await routesIn(deps.records).updateMany(caller, where, { $addToSet: { vehicleIds: vehicleId } });
+  await routeCollection(deps.records).updateMany(caller, where, { $addToSet: { vehicleIds: vehicleId } });
   await audit(deps, caller, 'routes.link', { type: 'vehicles', id: vehicleId }, { route_ids: ids });
   // The vehicle was deleted concurrently, and the deletion has not seen these links.
   if ((await ownVehicleIds(deps, caller, [vehicleId])).length === 0) {
-    await dropVehicleFromRoutes(deps, caller, vehicleId);
+    await unlinkVehicle(deps, caller, vehicleId);
     throw vehicleNotFound(vehicleId);
   }
-  return linksOf(deps, caller, vehicleId);
+  return readLinks(deps, caller, vehicleId);
 }
 
 /** Removes links; ignores those that do not exist. */
 export async function unlinkRoutes(
-  deps: Parts,
+  deps: RouteDeps,
   caller: Caller,
   vehicleId: number,
   ids: readonly number[],
-): Promise<Links> {
-  await checkBoth(deps, caller, vehicleId, ids);
+): Promise<RouteLinks> {
+  await assertLinkable(deps, caller, vehicleId, ids);
   const where = { _id: { $in: [...ids] }, vehicleIds: vehicleId };
-  await routesIn(deps.records).updateMany(caller, where, { $pull: { vehicleIds: vehicleId } });
+  await routeCollection(deps.records).updateMany(caller, where, { $pull: { vehicleIds: vehicleId } });
   await audit(deps, caller, 'routes.unlink', { type: 'vehicles', id: vehicleId }, { route_ids: ids });
-  return linksOf(deps, caller, vehicleId);
+  return readLinks(deps, caller, vehicleId);
 }
 
-async function checkBoth(deps: Parts, caller: Caller, vehicleId: number, ids: readonly number[]): Promise<void> {
+async function assertLinkable(
+  deps: RouteDeps,
+  caller: Caller,
+  vehicleId: number,
+  ids: readonly number[],
+): Promise<void> {
   await ownVehicle(deps, caller, vehicleId);
-  const found = await routesIn(deps.records).project(caller, [], { _id: { $in: [...ids] } });
+  const found = await routeCollection(deps.records).project(caller, [], { _id: { $in: [...ids] } });
   assertAllFound(
     'route',
     ids,
@@ -66,14 +71,14 @@ async function checkBoth(deps: Parts, caller: Caller, vehicleId: number, ids: re
   );
 }
 
-async function linksOf({ records }: Parts, { accountId }: Scope, vehicleId: number): Promise<Links> {
-  const linked = await routesIn(records).project({ accountId }, [], { vehicleIds: vehicleId });
+async function readLinks({ records }: RouteDeps, { accountId }: Scope, vehicleId: number): Promise<RouteLinks> {
+  const linked = await routeCollection(records).project({ accountId }, [], { vehicleIds: vehicleId });
   return { vehicle_id: vehicleId, route_ids: linked.map(({ _id }) => _id).sort((a, b) => a - b) };
 }
 
 /** Returns a page of a vehicle's routes, with its progress on each. */
 export async function listLinkedRoutes(
-  deps: Parts,
+  deps: RouteDeps,
   caller: Caller,
   vehicleId: number,
   { sort }: LinkedRoutesQuery,
@@ -82,28 +87,29 @@ export async function listLinkedRoutes(
 ): Promise<Page<RouteResponse & { progress: ProgressResponse }>> {
   const { vehicle } = await visibleVehicle(deps, caller, vehicleId);
   // A caller with a shared vehicle sees no routes of the owning account.
-  const { items, total } = await routesIn(deps.records).list(caller, {
+  const { items, total } = await routeCollection(deps.records).list(caller, {
     where: { vehicleIds: vehicleId },
     sorting: toSorting(sort, sortFields),
     paging,
   });
   const { imei } = vehicle;
   const location = imei === null ? undefined : (await lastLocationsIfKnown(deps, [imei])).get(imei);
-  const state = imei === null ? undefined : await routeStateIfKnown(deps, imei, vehicleId);
-  const isNamed = await namedTo(deps, caller);
+  const state = imei === null ? undefined : await readRouteState(deps, imei, vehicleId);
+  const canNameVehicle = await namedTo(deps, caller);
   const response = items.map((route) => {
-    const here = location?.gpsValid === true ? progressAt(route, [location.latitude, location.longitude]) : null;
+    const estimated =
+      location?.gpsValid === true ? estimateProgress(route, [location.latitude, location.longitude]) : null;
     // Where a path passes a position twice, only the rule knows which pass it is.
     return {
-      ...toRouteResponse(route, isNamed),
-      progress: toProgressResponse(progressOf(route, state) ?? here, nowMs),
+      ...toRouteResponse(route, canNameVehicle),
+      progress: toProgressResponse(progressFromState(route, state) ?? estimated, nowMs),
     };
   });
   return { items: response, total };
 }
 
-async function routeStateIfKnown(
-  { redis, log }: Parts,
+async function readRouteState(
+  { redis, log }: RouteDeps,
   imei: string,
   vehicleId: number,
 ): Promise<RouteState | undefined> {

@@ -5,15 +5,15 @@ import { toPairs } from '../../platform/coordinates.ts';
 import type { Scope } from '../../store/account-repository.ts';
 import type { RecordStore } from '../../store/record-store.ts';
 import type { StoredRoute } from './schema.ts';
-import { routesIn } from './store.ts';
-import { visiblePart } from './visibility.ts';
+import { routeCollection } from './store.ts';
+import { visibilityFilter } from './visibility.ts';
 
 /** Queries and updates of routes for other domains. */
 
-type Store = { readonly records: RecordStore };
+type QueryDeps = { readonly records: RecordStore };
 
 /** A named position of a route: the route itself, or a waypoint. */
-export interface RoutePlace {
+export interface NamedPosition {
   readonly id: string;
   readonly name: string;
   readonly routeName: string | null;
@@ -21,12 +21,12 @@ export interface RoutePlace {
 }
 
 /** Returns the names of the routes that the caller may see, and of their waypoints. */
-export async function routePlaces(deps: Store, caller: Caller): Promise<RoutePlace[]> {
-  const where = await visiblePart(deps, caller);
-  const routes = await routesIn(deps.records).project(caller, ['name', 'waypoints', 'points'], where);
+export async function listNamedPositions(deps: QueryDeps, caller: Caller): Promise<NamedPosition[]> {
+  const where = await visibilityFilter(deps, caller);
+  const routes = await routeCollection(deps.records).project(caller, ['name', 'waypoints', 'points'], where);
   return routes.flatMap(({ _id, name, waypoints, points }) => {
     const [latitude = 0, longitude = 0] = points;
-    const named = waypoints.flatMap((waypoint, at): RoutePlace[] =>
+    const namedWaypoints = waypoints.flatMap((waypoint, at): NamedPosition[] =>
       waypoint.name === null || waypoint.name === ''
         ? []
         : [
@@ -38,45 +38,45 @@ export async function routePlaces(deps: Store, caller: Caller): Promise<RoutePla
             },
           ],
     );
-    return [{ id: `route:${_id}`, name, routeName: null, position: [latitude, longitude] }, ...named];
+    return [{ id: `route:${_id}`, name, routeName: null, position: [latitude, longitude] }, ...namedWaypoints];
   });
 }
 
 /** Returns the paths of the account's routes near some positions. Straight lines are not roads and are left out. */
-export async function pathsNear(
-  { records }: Store,
+export async function listPathsNear(
+  { records }: QueryDeps,
   { accountId }: Scope,
   positions: readonly Position[],
   withinM: number,
 ): Promise<Position[][]> {
-  const around = computeBounds(positions, withinM);
-  const routes = await routesIn(records).project({ accountId }, ['points', 'bounds'], {
+  const area = computeBounds(positions, withinM);
+  const routes = await routeCollection(records).project({ accountId }, ['points', 'bounds'], {
     pathSource: { $ne: 'straight_line' },
-    'bounds.minLat': { $lte: around.maxLat },
-    'bounds.maxLat': { $gte: around.minLat },
+    'bounds.minLat': { $lte: area.maxLat },
+    'bounds.maxLat': { $gte: area.minLat },
   });
-  return routes.filter(({ bounds }) => boundsOverlap(bounds, around)).map(({ points }) => toPairs(points));
+  return routes.filter(({ bounds }) => boundsOverlap(bounds, area)).map(({ points }) => toPairs(points));
 }
 
 /** Returns the path of a route that the caller may see, or null. */
-export async function pathOfRoute(deps: Store, caller: Caller, id: number): Promise<Position[] | null> {
-  const where = { $and: [{ _id: id }, await visiblePart(deps, caller)] };
-  const route = await routesIn(deps.records).findOne(caller, where);
+export async function readRoutePath(deps: QueryDeps, caller: Caller, id: number): Promise<Position[] | null> {
+  const where = { $and: [{ _id: id }, await visibilityFilter(deps, caller)] };
+  const route = await routeCollection(deps.records).findOne(caller, where);
   return route === null ? null : toPairs(route.points);
 }
 
 /** Returns the active routes of an account, by the vehicles that they are linked to. */
-export async function activeRoutesByVehicle(
-  { records }: Store,
+export async function listActiveRoutesByVehicle(
+  { records }: QueryDeps,
   { accountId }: Scope,
 ): Promise<Map<number, StoredRoute[]>> {
   const byVehicle = new Map<number, StoredRoute[]>();
-  for (const route of await routesIn(records).all({ accountId }, { active: true }))
+  for (const route of await routeCollection(records).all({ accountId }, { active: true }))
     for (const id of route.vehicleIds) byVehicle.set(id, [...(byVehicle.get(id) ?? []), route]);
   return byVehicle;
 }
 
 /** Unlinks all routes from a deleted vehicle. */
-export async function dropVehicleFromRoutes({ records }: Store, scope: Scope, id: number): Promise<void> {
-  await routesIn(records).updateMany(scope, { vehicleIds: id }, { $pull: { vehicleIds: id } });
+export async function unlinkVehicle({ records }: QueryDeps, scope: Scope, id: number): Promise<void> {
+  await routeCollection(records).updateMany(scope, { vehicleIds: id }, { $pull: { vehicleIds: id } });
 }

@@ -8,7 +8,7 @@ import type { ProgressResponse, RouteResponse, StoredRoute } from './schema.ts';
 /** Returns a route with those of its vehicles that the caller may see. */
 export function toRouteResponse(
   route: StoredRoute,
-  isNamed: (vehicleId: number) => boolean = () => true,
+  canNameVehicle: (vehicleId: number) => boolean = () => true,
 ): RouteResponse {
   const path = toPairs(route.points);
   return {
@@ -34,7 +34,7 @@ export function toRouteResponse(
     distance_m: route.distanceM,
     duration_seconds: route.durationSeconds,
     path_source: route.pathSource,
-    vehicle_ids: route.vehicleIds.filter(isNamed).sort((a, b) => a - b),
+    vehicle_ids: route.vehicleIds.filter(canNameVehicle).sort((a, b) => a - b),
     bbox: formatBbox(route.bounds),
   };
 }

@@ -10,7 +10,7 @@ import type { Change } from '../../store/account-repository.ts';
 import { type PathSource, type RouteBody, routeEvents, type StoredRoute, type Waypoint } from './schema.ts';
 
 /** Assumed speed if no provider knows a better one. */
-const assumedKmh = 40;
+const assumedSpeedKmh = 40;
 const defaultRadiusM = 50;
 
 /** Defaults of the fields of a new route. */
@@ -28,12 +28,12 @@ export const routeDefaults = {
 } as const satisfies Partial<StoredRoute>;
 
 /** Returns the changes of a body, except for the path. */
-export const detailsOf = (body: RouteBody): Change<StoredRoute> =>
+export const toRouteChange = (body: RouteBody): Change<StoredRoute> =>
   omitUndefined({
     name: body.name,
     description: body.description,
     color: body.color,
-    waypoints: body.waypoints?.map(waypointOf),
+    waypoints: body.waypoints?.map(toWaypoint),
     profile: body.profile,
     deviationM: body.deviation_m,
     notifyOn: body.notify_on && [...new Set(body.notify_on)],
@@ -42,7 +42,7 @@ export const detailsOf = (body: RouteBody): Change<StoredRoute> =>
     active: body.active,
   });
 
-const waypointOf = (waypoint: NonNullable<RouteBody['waypoints']>[number]): Waypoint => ({
+const toWaypoint = (waypoint: NonNullable<RouteBody['waypoints']>[number]): Waypoint => ({
   lat: waypoint.lat + 0,
   lng: waypoint.lng + 0,
   name: waypoint.name ?? null,
@@ -54,26 +54,26 @@ const waypointOf = (waypoint: NonNullable<RouteBody['waypoints']>[number]): Wayp
 export type Path = Pick<StoredRoute, 'points' | 'bounds' | 'pathSource' | 'distanceM' | 'durationSeconds'>;
 
 /** Returns a path with its derived fields. */
-export const pathOf = (
+export const createPath = (
   line: readonly Position[],
   source: PathSource,
-  known: { distanceM: number; durationS: number } = {
+  measured: { distanceM: number; durationS: number } = {
     distanceM: lineLengthM(line),
-    durationS: lineLengthM(line) / (assumedKmh / 3.6),
+    durationS: lineLengthM(line) / (assumedSpeedKmh / 3.6),
   },
 ): Path => ({
   points: flattenPositions(line),
   bounds: computeBounds(line),
   pathSource: source,
-  distanceM: Math.round(known.distanceM),
-  durationSeconds: Math.round(known.durationS),
+  distanceM: Math.round(measured.distanceM),
+  durationSeconds: Math.round(measured.durationS),
 });
 
 /**
  * Returns the line of a body, or null if it has none. Both `path` and `polyline` are accepted if they are the same
  * line, as in a record that was read.
  */
-export function givenLine({ path, polyline }: RouteBody): Position[] | null {
+export function parseLine({ path, polyline }: RouteBody): Position[] | null {
   if (path !== undefined && path !== null) {
     const line = parsePositions(path, 'latlng', '/path');
     if (polyline !== undefined && polyline !== null && polyline !== encodePolyline(line))
@@ -92,25 +92,25 @@ export function givenLine({ path, polyline }: RouteBody): Position[] | null {
 }
 
 /** Returns true for the current line of a route. Sending it back as read preserves its source. */
-export const isLineOf = ({ points }: StoredRoute, line: readonly Position[]): boolean =>
+export const isCurrentLine = ({ points }: StoredRoute, line: readonly Position[]): boolean =>
   points.length === line.length * 2 && flattenPositions(line).every((coordinate, at) => coordinate === points[at]);
 
 /** Returns true if a change without a line requires the path to be redrawn. */
-export function isDrawnAgain(body: RouteBody, known: StoredRoute): boolean {
+export function mustRedraw(body: RouteBody, existing: StoredRoute): boolean {
   if (body.path === null || body.polyline === null) return true;
   // Without waypoints there is nothing to draw through, and the path does not change.
   if (body.waypoints !== undefined) return body.waypoints.length > 0;
-  return body.profile !== undefined && body.profile !== known.profile && known.pathSource !== 'client';
+  return body.profile !== undefined && body.profile !== existing.profile && existing.pathSource !== 'client';
 }
 
 /** Throws for a single waypoint: a route has none, or at least two. */
-export function checkWaypoints({ waypoints }: RouteBody): void {
+export function validateWaypoints({ waypoints }: RouteBody): void {
   if (waypoints?.length === 1)
     throw validationError([{ path: '/waypoints', message: 'must have no items, or at least 2' }]);
 }
 
 /** Returns the waypoints to draw a path through; throws 400 if there are none. */
-export function drawnThrough(waypoints: readonly Waypoint[]): Position[] {
+export function requireWaypoints(waypoints: readonly Waypoint[]): Position[] {
   if (waypoints.length < 2)
     throw validationError([{ path: '/waypoints', message: 'is missing: a route needs a path or waypoints' }]);
   return waypoints.map(({ lat, lng }) => [lat, lng]);
@@ -125,21 +125,22 @@ export interface Progress {
 }
 
 /** Computes the progress of a vehicle at a position on a route. */
-export function progressAt(route: StoredRoute, position: Position): Progress | null {
+export function estimateProgress(route: StoredRoute, position: Position): Progress | null {
   const path = toPairs(route.points);
-  const here = nearestOnLine(position, path);
-  if (here === null) return null;
+  const nearest = nearestOnLine(position, path);
+  if (nearest === null) return null;
   const totalM = lineLengthM(path);
   // The remaining distance is the same fraction of the route's own distance, which may be an estimate longer than the
   // line.
-  const left = totalM === 0 ? 0 : Math.max(0, 1 - here.alongM / totalM);
-  const next = alongs(route.waypoints, path).findIndex((alongM) => alongM > here.alongM);
-  const last = route.waypoints.length - 1;
+  const remainingShare = totalM === 0 ? 0 : Math.max(0, 1 - nearest.alongM / totalM);
+  const nextIndex = waypointDistances(route.waypoints, path).findIndex((alongM) => alongM > nearest.alongM);
+  const lastIndex = route.waypoints.length - 1;
   return {
-    waypointIndex: last < 0 ? null : next === -1 ? last : next,
-    distanceRemainingM: Math.round(route.distanceM * left),
-    secondsRemaining: route.durationSeconds === 0 && left > 0 ? null : Math.round(route.durationSeconds * left),
-    isOffRoute: here.distanceM > route.deviationM,
+    waypointIndex: lastIndex < 0 ? null : nextIndex === -1 ? lastIndex : nextIndex,
+    distanceRemainingM: Math.round(route.distanceM * remainingShare),
+    secondsRemaining:
+      route.durationSeconds === 0 && remainingShare > 0 ? null : Math.round(route.durationSeconds * remainingShare),
+    isOffRoute: nearest.distanceM > route.deviationM,
   };
 }
 
@@ -147,14 +148,14 @@ export function progressAt(route: StoredRoute, position: Position): Progress | n
  * Returns the distances of the waypoints along the path. Each is searched after the previous one, so that a round trip
  * ends at its end.
  */
-function alongs(waypoints: readonly Waypoint[], path: readonly Position[]): number[] {
-  let rest = [...path];
+function waypointDistances(waypoints: readonly Waypoint[], path: readonly Position[]): number[] {
+  let remaining = [...path];
   let startM = 0;
   return waypoints.map(({ lat, lng }) => {
-    const found = nearestOnLine([lat, lng], rest);
+    const found = nearestOnLine([lat, lng], remaining);
     if (found === null) return startM;
     startM += found.alongM;
-    rest = [found.position, ...rest.slice(found.segment + 1)];
+    remaining = [found.position, ...remaining.slice(found.segment + 1)];
     return startM;
   });
 }

@@ -4,11 +4,11 @@ import { lineOf } from '../../maps/matched-line.ts';
 import type { TracePoint } from '../../maps/providers.ts';
 import type { Deps } from '../../platform/deps.ts';
 import type { Scope } from '../../store/account-repository.ts';
-import { pathsNear } from './queries.ts';
+import { listPathsNear } from './queries.ts';
 import type { SnapBody, SnapResponse } from './schema.ts';
 
 /** Distance beyond which own paths are ignored for a trace. */
-const nearM = 100;
+const maxOffsetM = 100;
 
 /** Matches a trace to roads, or to the account's own routes where no road is known. */
 export async function snapToRoad(
@@ -25,7 +25,7 @@ export async function snapToRoad(
   );
   const positions = trace.map(({ position }) => position);
   const { value, provider, isFallback } = await deps.maps.match(trace, profile, () =>
-    pathsNear(deps, scope, positions, nearM),
+    listPathsNear(deps, scope, positions, maxOffsetM),
   );
   const line = lineOf(value.points);
   return {
@@ -34,17 +34,17 @@ export async function snapToRoad(
       index,
       ...toPositionResponse(point.position),
       matched: point.isMatched,
-      distance_m: point.distanceM === null ? null : roundedTo(point.distanceM, 10),
+      distance_m: point.distanceM === null ? null : roundTo(point.distanceM, 10),
       road_name: point.roadName,
       speed_limit_kmh: point.speedLimitKmh === null ? null : Math.round(point.speedLimitKmh),
     })),
-    distance_m: roundedTo(lineLengthM(line), 10),
-    confidence: roundedTo(value.confidence, 1000),
+    distance_m: roundTo(lineLengthM(line), 10),
+    confidence: roundTo(value.confidence, 1000),
     provider,
     fallback: isFallback,
   };
 }
 
-const roundedTo = (value: number, parts: number): number => Math.round(value * parts) / parts;
+const roundTo = (value: number, factor: number): number => Math.round(value * factor) / factor;
 
 const toPositionResponse = ([lat, lng]: Position): { lat: number; lng: number } => ({ lat, lng });

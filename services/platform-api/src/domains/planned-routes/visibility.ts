@@ -3,17 +3,21 @@ import type { Filter } from '../../store/account-repository.ts';
 import type { RecordStore } from '../../store/record-store.ts';
 import { visibleVehicles } from '../vehicles/visibility.ts';
 
-type Store = { readonly records: RecordStore };
+type VisibilityDeps = { readonly records: RecordStore };
 
 /**
  * Returns the filter of visible routes: users with the role driver see the routes of their own vehicles, others all
  * routes of the account.
  */
-export const visiblePart = async (deps: Store, caller: Caller): Promise<Filter> =>
-  caller.role === 'driver' ? ofOwnVehicles(deps, caller) : {};
+export const visibilityFilter = async (deps: VisibilityDeps, caller: Caller): Promise<Filter> =>
+  caller.role === 'driver' ? ownVehiclesFilter(deps, caller) : {};
 
 /** Returns the filter of routes of the account's vehicles that the caller may see. */
-export async function ofOwnVehicles(deps: Store, caller: Caller, among?: readonly number[]): Promise<Filter> {
-  const found = await visibleVehicles(deps, caller, among);
+export async function ownVehiclesFilter(
+  deps: VisibilityDeps,
+  caller: Caller,
+  vehicleIds?: readonly number[],
+): Promise<Filter> {
+  const found = await visibleVehicles(deps, caller, vehicleIds);
   return { vehicleIds: { $in: found.flatMap(({ vehicle, access }) => (access === 'owner' ? [vehicle._id] : [])) } };
 }

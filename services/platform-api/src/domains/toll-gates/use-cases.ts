@@ -7,7 +7,7 @@ import type { Deps } from '../../platform/deps.ts';
 import { sortItems, toSorting } from '../../platform/fields.ts';
 import { toRecordResponse } from '../../platform/schemas.ts';
 import { type Filter, substringFilter } from '../../store/account-repository.ts';
-import { pathOfRoute } from '../planned-routes/queries.ts';
+import { readRoutePath } from '../planned-routes/queries.ts';
 import { alongPath } from './rules.ts';
 import type { ListTollGatesQuery, TollGate, TollGateResponse } from './schema.ts';
 import { allGates, pageOfGates, within } from './store.ts';
@@ -84,7 +84,7 @@ async function onRoute(
   routeId: number,
   filters: readonly Filter[],
 ): Promise<TollGateResponse[]> {
-  const path = await pathOfRoute(deps, caller, routeId);
+  const path = await readRoutePath(deps, caller, routeId);
   if (path === null) throw new AppError('not_found', `There is no route ${routeId}.`);
   const found = await allGates(deps.records, { $and: [...filters, within(computeBounds(path, onPathM))] });
   return alongPath(path, found, { positionOf, withinM: onPathM }).map(({ place, alongM }) =>

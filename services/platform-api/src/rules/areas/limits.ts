@@ -1,4 +1,4 @@
-import { isNearPath, routePathOf } from '../../domains/planned-routes/route-path.ts';
+import { getRoutePath, isNearPath } from '../../domains/planned-routes/route-path.ts';
 import type { StoredRoute } from '../../domains/planned-routes/schema.ts';
 import { isOnSchedule } from '../../platform/schedule.ts';
 import type { RuleContext } from '../rule.ts';
@@ -46,7 +46,7 @@ export function limitBelow(
 const holdsOnRoute = (route: StoredRoute, latitude: number, longitude: number, atMs: number): boolean =>
   route.active &&
   isOnSchedule(route.schedule, atMs) &&
-  isNearPath(routePathOf(route), latitude, longitude, route.deviationM);
+  isNearPath(getRoutePath(route), latitude, longitude, route.deviationM);
 
 const holdsInside = (area: Area, latitude: number, longitude: number, atMs: number): boolean =>
   depthAt(area, latitude, longitude) >= 0 && isOnSchedule(area.geofence.schedule, atMs);

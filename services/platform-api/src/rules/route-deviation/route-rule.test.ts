@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { progressOf, type RouteState } from '../../domains/planned-routes/progress.ts';
+import { progressFromState, type RouteState } from '../../domains/planned-routes/progress.ts';
 import type { StoredRoute, Waypoint } from '../../domains/planned-routes/schema.ts';
 import type { Position } from '../../geometry/positions.ts';
 import { away, contextOf, type ReportSketch, RuleHarness, routeOf, startMs } from '../../testing/rule-harness.ts';
@@ -223,22 +223,22 @@ describe('progress on a route', () => {
   it('is the next waypoint and the remaining distance', () => {
     const route = straight({ waypoints, durationSeconds: 1_000 });
     const watched = driving(route).report(...fixes([0, 0], [60, 4_000]));
-    expect(progressOf(route, watched.state)).toEqual({
+    expect(progressFromState(route, watched.state)).toEqual({
       waypointIndex: 2,
       distanceRemainingM: expect.closeTo(6_000, -2),
       secondsRemaining: 600,
       isOffRoute: false,
     });
     watched.report(...fixes([90, 4_000, 500]));
-    expect(progressOf(route, watched.state)).toMatchObject({ waypointIndex: 2, isOffRoute: true });
+    expect(progressFromState(route, watched.state)).toMatchObject({ waypointIndex: 2, isOffRoute: true });
     watched.report(...fixes([120, 10_000]));
-    expect(progressOf(route, watched.state)).toMatchObject({ waypointIndex: 2, distanceRemainingM: 0 });
+    expect(progressFromState(route, watched.state)).toMatchObject({ waypointIndex: 2, distanceRemainingM: 0 });
   });
 
   it('distinguishes both directions of the same road', () => {
     const route = routeOf([away(0), away(5_000), away(0)], { durationSeconds: 1_000 });
     const watched = driving(route);
-    const left = (): number => Math.round((progressOf(route, watched.state)?.distanceRemainingM ?? 0) / 100);
+    const left = (): number => Math.round((progressFromState(route, watched.state)?.distanceRemainingM ?? 0) / 100);
     const seen = [0, 1_000, 4_950, 5_000, 4_940, 4_800, 4_000, 1_000].map((northM, at) => {
       watched.report(...fixes([at * 30, northM]));
       return left();
@@ -249,24 +249,24 @@ describe('progress on a route', () => {
   it('decreases for a vehicle that turns back', () => {
     const route = straight({ durationSeconds: 1_000 });
     const watched = driving(route).report(...fixes([0, 0], [60, 4_000], [90, 3_000]));
-    expect(progressOf(route, watched.state)?.distanceRemainingM).toBeCloseTo(7_000, -2);
+    expect(progressFromState(route, watched.state)?.distanceRemainingM).toBeCloseTo(7_000, -2);
   });
 
   it('is unknown for another path, and before the vehicle was on it', () => {
     const route = straight();
-    expect(progressOf(route, undefined)).toBeNull();
+    expect(progressFromState(route, undefined)).toBeNull();
     const watched = driving(route).report(...fixes([0, 0, 5_000]));
-    expect(progressOf(route, watched.state)).toBeNull();
+    expect(progressFromState(route, watched.state)).toBeNull();
     watched.report(...fixes([60, 0]));
-    expect(progressOf(route, watched.state)).not.toBeNull();
-    expect(progressOf({ ...routeOf([away(0), away(0, 900)]), _id: route._id }, watched.state)).toBeNull();
+    expect(progressFromState(route, watched.state)).not.toBeNull();
+    expect(progressFromState({ ...routeOf([away(0), away(0, 900)]), _id: route._id }, watched.state)).toBeNull();
   });
 
   it('finds positions on a long path of many points', () => {
     const line = Array.from({ length: 1_000 }, (_none, at) => away(at * 100, at % 2 === 0 ? 0 : 20));
     const route = routeOf(line);
     const watched = driving(route).report(...fixes([0, 0], [60, 51_230, 30]));
-    const done = 1 - (progressOf(route, watched.state)?.distanceRemainingM ?? 0) / route.distanceM;
+    const done = 1 - (progressFromState(route, watched.state)?.distanceRemainingM ?? 0) / route.distanceM;
     expect(done).toBeCloseTo(51_230 / 99_900, 3);
   });
 });

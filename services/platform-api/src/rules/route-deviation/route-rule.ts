@@ -1,6 +1,11 @@
 import type { LastLocation } from '../../domains/last-positions/schema.ts';
-import { type Beyond, type OnRoute, type RouteState, routeRuleName } from '../../domains/planned-routes/progress.ts';
-import { placeOnPath, type RoutePath, routePathOf, type Stop } from '../../domains/planned-routes/route-path.ts';
+import {
+  type Deviation,
+  type RouteProgressState,
+  type RouteState,
+  routeRuleName,
+} from '../../domains/planned-routes/progress.ts';
+import { getRoutePath, locateOnPath, type RoutePath, type Stop } from '../../domains/planned-routes/route-path.ts';
 import type { RouteEvent, StoredRoute } from '../../domains/planned-routes/schema.ts';
 import { nearestOnSegment } from '../../geometry/lines.ts';
 import { distanceM, type Position } from '../../geometry/positions.ts';
@@ -33,7 +38,7 @@ export const routeRule: Rule<RouteState> = {
       raised: [],
     };
     let hasTurned = false;
-    const kept: Record<string, OnRoute> = {};
+    const kept: Record<string, RouteProgressState> = {};
     for (const route of routes) {
       if (!route.active || !isOnSchedule(route.schedule, position.timestamp)) continue;
       const was = state?.routes[route._id];
@@ -66,11 +71,11 @@ function isNew(state: RouteState | undefined, { timestamp, latitude, longitude }
   return timestamp === state.ms && (latitude !== state.latitude || longitude !== state.longitude);
 }
 
-function follow(walk: Walk, route: StoredRoute, was: OnRoute | undefined): OnRoute {
-  const path = routePathOf(route);
-  const known = was?.code === path.code ? was : { code: path.code, alongM: null, next: 0 };
+function follow(walk: Walk, route: StoredRoute, was: RouteProgressState | undefined): RouteProgressState {
+  const path = getRoutePath(route);
+  const known = was?.code === path.fingerprint ? was : { code: path.fingerprint, alongM: null, next: 0 };
   const { alongM: beforeM, next } = begunAgain(walk, path, known);
-  const place = placeOnPath(path, walk.here[0], walk.here[1], route.deviationM, beforeM);
+  const place = locateOnPath(path, walk.here[0], walk.here[1], route.deviationM, beforeM);
   const alongM = place ?? beforeM;
   const reached = arrivals(walk, path, route.deviationM, { beforeM, alongM, next });
   const beyond = place === null ? deviation(walk, route, path, known.beyond) : undefined;
@@ -79,7 +84,7 @@ function follow(walk: Walk, route: StoredRoute, was: OnRoute | undefined): OnRou
   const last = reached.at(-1);
   if (last === path.stops.length - 1) report(walk, route, 'completed');
   return {
-    code: path.code,
+    code: path.fingerprint,
     alongM: last === path.stops.length - 1 ? path.totalM : alongM,
     next: last === undefined ? next : last + 1,
     ...(beyond === undefined ? {} : { beyond }),
@@ -87,7 +92,11 @@ function follow(walk: Walk, route: StoredRoute, was: OnRoute | undefined): OnRou
 }
 
 /** A completed route restarts when the vehicle is back at its start; a round trip when it leaves its end. */
-function begunAgain({ here }: Walk, { stops, totalM }: RoutePath, known: OnRoute): Pick<OnRoute, 'alongM' | 'next'> {
+function begunAgain(
+  { here }: Walk,
+  { stops, totalM }: RoutePath,
+  known: RouteProgressState,
+): Pick<RouteProgressState, 'alongM' | 'next'> {
   const [first, last] = [stops[0], stops.at(-1)];
   if (known.next < stops.length || first === undefined || last === undefined) return known;
   const isRoundTrip = distanceM(first.position, last.position) <= last.radiusM && totalM > last.radiusM;
@@ -125,7 +134,7 @@ function hasPassed({ here, before }: Walk, stop: Stop): boolean {
   return before !== null && nearestOnSegment(stop.position, before, here).distanceM <= stop.radiusM;
 }
 
-function deviation(walk: Walk, route: StoredRoute, path: RoutePath, was: Beyond | undefined): Beyond {
+function deviation(walk: Walk, route: StoredRoute, path: RoutePath, was: Deviation | undefined): Deviation {
   const ms = walk.report.position.timestamp;
   const beyond = { sinceMs: was?.sinceMs ?? ms, fixes: (was?.fixes ?? 0) + 1 };
   if (was?.isDeviation === true) return was;
