@@ -10,9 +10,9 @@ import { checkStreamTokenSettings, streamTokenSettings } from '@fleet/service-ki
 import { checkMediaSettings, mediaSettings } from '../domains/media/settings.ts';
 import { partnerSettings } from '../domains/partners/settings.ts';
 import { attachmentSettings } from '../event-consumers/attachment-settings.ts';
-import { mailSettings, readSmtpServer } from '../mail/settings.ts';
+import { mailSettings, readSmtpServer } from '../mail/mail-settings.ts';
 import { checkMapSettings, mapSettings } from '../maps/settings.ts';
-import { checkSenderSettings, senderSettings } from '../notification-delivery/settings.ts';
+import { checkDeliverySettings, deliverySettings } from '../notification-delivery/delivery-settings.ts';
 import { ruleSettings } from '../rules/settings.ts';
 
 const count = { type: 'integer', minimum: 1, maximum: 1_000_000 } as const;
@@ -99,7 +99,7 @@ export const schema = envSchema({
     default: '',
     description: 'non-public networks, separated by commas, that webhooks may address',
   },
-  ...senderSettings,
+  ...deliverySettings,
   ENCRYPTION_KEY: {
     type: 'string',
     default: developmentEncryptionKey,
@@ -335,7 +335,7 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
   if (config.NODE_ENV === 'production' && config.ENCRYPTION_KEY === developmentEncryptionKey)
     throw new ConfigError('ENCRYPTION_KEY has its development value. Set your own.');
   checkMapSettings(config);
-  checkSenderSettings(config);
+  checkDeliverySettings(config);
   if (readSmtpServer(config) !== null && config.MAIL_URL !== undefined)
     throw new ConfigError('Set MAIL_URL or a mail server (SMTP_URL, SMTP_HOST), not both.');
   checkMediaSettings(config);

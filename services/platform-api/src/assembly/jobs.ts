@@ -20,7 +20,7 @@ import { endDeletedVehicles } from '../domains/vehicles/deleted.ts';
 import { raiseDocumentExpiry } from '../event-consumers/document-expiry.ts';
 import type { Job } from '../jobs/job.ts';
 import { removeOldMails } from '../mail/mail-store.ts';
-import { sweepSends } from '../notification-delivery/sent-log.ts';
+import { purgeDeliveryLog } from '../notification-delivery/delivery-log.ts';
 import type { Deps } from '../platform/deps.ts';
 import { IdempotencyKeyStore } from '../store/idempotency.ts';
 import { processDeletedAccounts } from './account-deletion.ts';
@@ -51,7 +51,7 @@ export const jobs: readonly Job[] = [
     everyMs: hourMs,
     runSlice: ({ database }, slice) => sweepTimes(database, slice),
   },
-  { name: 'messages about notifications', everyMs: hourMs, run: ({ database }) => sweepSends(database) },
+  { name: 'messages about notifications', everyMs: hourMs, run: ({ database }) => purgeDeliveryLog(database) },
   {
     name: 'deleted vehicles',
     everyMs: minuteMs,

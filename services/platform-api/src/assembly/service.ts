@@ -30,7 +30,7 @@ import { publishRecordChanges } from '../event-consumers/record-changes.ts';
 import { renderPlatformError } from '../http-api/errors.ts';
 import { MailQueue } from '../mail/mail-queue.ts';
 import { MapServices } from '../maps/map-services.ts';
-import { platformMessages } from '../notification-delivery/platform-messages.ts';
+import { createPlatformMessageSender } from '../notification-delivery/platform-message-sender.ts';
 import { Background } from '../platform/background.ts';
 import type { Deps } from '../platform/deps.ts';
 import { createMessageSender, type MessageSender } from '../providers/message-sender.ts';
@@ -181,7 +181,7 @@ function createDeps(
   const background = new Background(log);
   // Stops after the messages, which then wait for no provider, and before the dependencies of background work.
   lifecycle.onStop('background', () => background.drain());
-  const messages = platformMessages(config, base.ownMessages);
+  const messages = createPlatformMessageSender(config, base.ownMessages);
   lifecycle.onStop('messages', () => messages.stop());
   const commandClient = new DeviceCommandClient(base.bus);
   lifecycle.onStop('device commands', () => commandClient.stop());

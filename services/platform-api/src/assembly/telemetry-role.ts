@@ -1,7 +1,7 @@
 import type { Lifecycle, Registry } from '@fleet/service-kit';
 import { startAttachments } from '../event-consumers/attachments.ts';
 import { startEvents } from '../event-consumers/start.ts';
-import { startSenders } from '../notification-delivery/start.ts';
+import { startNotificationConsumers } from '../notification-delivery/notification-consumers.ts';
 import type { Deps } from '../platform/deps.ts';
 import { startTelemetry } from '../telemetry/start.ts';
 
@@ -9,6 +9,6 @@ import { startTelemetry } from '../telemetry/start.ts';
 export function startTelemetryRole(deps: Deps, lifecycle: Lifecycle, registry: Registry): void {
   const { heard: onHeard } = startEvents(deps, lifecycle);
   startAttachments(deps, lifecycle, { registry });
-  startSenders(deps, lifecycle, { registry });
+  startNotificationConsumers(deps, lifecycle, { registry });
   startTelemetry(deps, lifecycle, { registry, onHeard: onHeard });
 }

@@ -4,7 +4,7 @@ import type { Encryption, Logger } from '@fleet/service-kit';
 import type { Database } from '@fleet/storage';
 import pLimit from 'p-limit';
 import { MessageRefusedError, type MessageSender } from '../providers/message-sender.ts';
-import { type MailFailureReason, toFailureReason } from './failures.ts';
+import { type MailFailureReason, toFailureReason } from './mail-failures.ts';
 import { type MailPurpose, MailStore, type StoredMail } from './mail-store.ts';
 
 /** A mail to a user. */
@@ -108,7 +108,7 @@ export class MailQueue {
 
   /** Removes queued mails to a user, because their content is no longer true. */
   cancel(userId: number): Promise<void> {
-    return this.#store.removeWaiting(userId);
+    return this.#store.removeQueued(userId);
   }
 
   /** Starts sending queued mails, of this process and of others. */

@@ -1,5 +1,5 @@
 import type { Collection, Database } from '@fleet/storage';
-import type { MailFailureReason } from './failures.ts';
+import type { MailFailureReason } from './mail-failures.ts';
 
 /** Purpose of a mail. */
 export type MailPurpose = 'invitation' | 'password_reset';
@@ -99,7 +99,7 @@ export class MailStore {
   }
 
   /** Removes mails to a user that have not been handed over. */
-  async removeWaiting(userId: number): Promise<void> {
+  async removeQueued(userId: number): Promise<void> {
     await this.#mails.deleteMany({ userId, status: 'queued' });
   }
 

@@ -5,10 +5,10 @@ import { type Database, openDatabase } from '@fleet/storage';
 import { testEnv } from '@fleet/testing';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { GlobalConfig } from '../domains/preferences/schema.ts';
-import type { Listener } from './audience.ts';
 import { ChannelSender } from './channel-sender.ts';
-import type { Target } from './channels.ts';
-import { SendingFailed } from './sending.ts';
+import type { MessageTarget } from './channels.ts';
+import { TransientSendError } from './provider-client.ts';
+import type { Recipient } from './recipient-resolver.ts';
 
 let database: Database;
 beforeAll(() => {
@@ -22,15 +22,15 @@ afterAll(async () => {
 });
 
 const config = { push: { enabled: true, notification_types: ['sos'] } } as unknown as GlobalConfig;
-const listener = {
+const recipient = {
   user: { _id: 2, accountId: 1, role: 'owner' },
   vehiclePreference: { notificationTypes: ['sos'], channels: ['push'], isDefault: false },
-  preferences: { values: {}, said: {} },
-} as unknown as Listener;
+  preferences: { values: {}, explicit: {} },
+} as unknown as Recipient;
 let notificationId = 0;
 
 /** Sends a notification; each target is one device. */
-function deliver(sends: readonly Target['send'][]): Promise<void> {
+function deliver(sends: readonly MessageTarget['send'][]): Promise<void> {
   notificationId += 1;
   const raised: NotificationRaised = {
     accountId: 1,
@@ -52,11 +52,11 @@ function deliver(sends: readonly Target['send'][]): Promise<void> {
       backfilled: false,
     },
   };
-  const targets = sends.map((send, at): Target => ({ key: String(at), send }));
+  const targets = sends.map((send, at): MessageTarget => ({ key: String(at), send }));
   const sender = new ChannelSender(
     { database, log: createLogger('senders-test', 'silent') },
-    { name: 'push', targetsOf: async () => targets },
-    { configOf: async () => config, of: async () => [listener] },
+    { name: 'push', findTargets: async () => targets },
+    { accountConfig: async () => config, findRecipients: async () => [recipient] },
     () => undefined,
   );
   return sender.handle({ data: encodeJson(raised), subject: 'notification.1.13800138000', deliveryCount: 1 });
@@ -100,8 +100,9 @@ it('sends to all others if one recipient fails', async () => {
 });
 
 it('retries at the time that the provider requests, within an hour', async () => {
-  const failing = (retryAfterMs: number | null) => () => Promise.reject(new SendingFailed('busy', { retryAfterMs }));
-  const delayOf = (sends: readonly Target['send'][]) =>
+  const failing = (retryAfterMs: number | null) => () =>
+    Promise.reject(new TransientSendError('busy', { retryAfterMs }));
+  const delayOf = (sends: readonly MessageTarget['send'][]) =>
     deliver(sends).catch((error: unknown) => (error instanceof RetryLater ? error.delayMs : error));
   expect(await delayOf([failing(null)])).toBe(5_000);
   expect(await delayOf([failing(null), failing(60_000)])).toBe(60_000);

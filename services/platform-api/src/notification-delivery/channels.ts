@@ -5,58 +5,62 @@ import type { NotificationResponse, NotifyChannel } from '../domains/notificatio
 import type { GlobalConfig } from '../domains/preferences/schema.ts';
 import type { Deps } from '../platform/deps.ts';
 import type { Scope } from '../store/account-repository.ts';
-import type { Audience, Listener } from './audience.ts';
+import { decrementDailyCount, incrementDailyCount } from './delivery-log.ts';
+import { localizeTexts, mailContent, smsText } from './message-texts.ts';
+import { PermanentSendError } from './provider-client.ts';
 import type { Providers } from './providers.ts';
-import { SendingRefused } from './sending.ts';
-import { countToday, uncountToday } from './sent-log.ts';
-import { mailOf, smsText, titled } from './texts.ts';
+import type { Recipient, RecipientResolver } from './recipient-resolver.ts';
 
 /** One message to a user at one address. */
-export interface Letter {
+export interface OutgoingNotification {
   readonly accountId: number;
   readonly notification: NotificationResponse;
-  readonly listener: Listener;
+  readonly recipient: Recipient;
   readonly config: GlobalConfig;
 }
 
 /** An address of a user on a channel; `key` identifies it among the user's addresses. */
-export interface Target {
+export interface MessageTarget {
   readonly key: string;
-  /** Sends a message and returns the result; throws SendingFailed or SendingRefused. */
+  /** Sends a message and returns the result; throws TransientSendError or PermanentSendError. */
   readonly send: () => Promise<'sent' | 'skipped' | 'unregistered'>;
 }
 
 /** A delivery channel for users. */
 export interface SenderChannel {
   readonly name: NotifyChannel;
-  targetsOf(letter: Letter): Promise<Target[]>;
+  findTargets(outgoing: OutgoingNotification): Promise<MessageTarget[]>;
 }
 
-type Parts = Pick<Deps, 'records' | 'database' | 'redis' | 'log'>;
+type ChannelDeps = Pick<Deps, 'records' | 'database' | 'redis' | 'log'>;
 
-const readerOf = ({ preferences: { values } }: Listener) => ({ language: values.language, timezone: values.timezone });
+const toReader = ({ preferences: { values } }: Recipient) => ({ language: values.language, timezone: values.timezone });
 
-const providerOf = <T>(providers: ReadonlyMap<string, T>, name: string): T => {
+const selectProvider = <T>(providers: ReadonlyMap<string, T>, name: string): T => {
   const provider = providers.get(name) ?? providers.get('log');
-  if (provider === undefined) throw new SendingRefused(`there is no provider ${name}`);
+  if (provider === undefined) throw new PermanentSendError(`there is no provider ${name}`);
   return provider;
 };
 
-export const pushChannel = (parts: Parts, providers: Providers, audience: Audience): SenderChannel => ({
+export const createPushChannel = (
+  deps: ChannelDeps,
+  providers: Providers,
+  resolver: RecipientResolver,
+): SenderChannel => ({
   name: 'push',
-  targetsOf: async (letter) => {
-    const tokens = await audience.tokensOf(letter.listener.user);
-    const { notification, listener, config } = letter;
-    const { title, description } = titled(notification, readerOf(listener));
+  findTargets: async (outgoing) => {
+    const tokens = await resolver.pushTokens(outgoing.recipient.user);
+    const { notification, recipient, config } = outgoing;
+    const { title, description } = localizeTexts(notification, toReader(recipient));
     const collapseKey = `${notification.vehicle_id}:${notification.notification_type}`;
-    const provider = providerOf(providers.push, config.push.provider);
+    const provider = selectProvider(providers.push, config.push.provider);
     return tokens.map((token) => ({
       key: String(token._id),
       send: async () => {
-        if (await isRecent(parts, letter, token._id)) return 'skipped';
+        if (await isRecent(deps, outgoing, token._id)) return 'skipped';
         const message = { token: token.token, title, body: `${notification.vehicle_no}: ${description}`, collapseKey };
-        const result = await provider.send({ ...message, data: dataOf(notification) });
-        if (result === 'unregistered') await removePushToken(parts, token);
+        const result = await provider.send({ ...message, data: toPushData(notification) });
+        if (result === 'unregistered') await removePushToken(deps, token);
         return result;
       },
     }));
@@ -64,7 +68,7 @@ export const pushChannel = (parts: Parts, providers: Providers, audience: Audien
 });
 
 /** Values of a push message's data are texts. */
-const dataOf = (notification: NotificationResponse): Record<string, string> => ({
+const toPushData = (notification: NotificationResponse): Record<string, string> => ({
   notification_id: String(notification.id),
   notification_type: notification.notification_type,
   severity: notification.severity,
@@ -80,7 +84,11 @@ const dataOf = (notification: NotificationResponse): Record<string, string> => (
  * Returns whether the same type of the same vehicle went to the device within the account's `dedupe_seconds`, ignoring
  * repetitions of the same notification.
  */
-async function isRecent({ redis, log }: Parts, { notification, config }: Letter, tokenId: number): Promise<boolean> {
+async function isRecent(
+  { redis, log }: ChannelDeps,
+  { notification, config }: OutgoingNotification,
+  tokenId: number,
+): Promise<boolean> {
   const seconds = config.push.dedupe_seconds;
   if (seconds === 0) return false;
   const key = `push-sent:${tokenId}:${notification.vehicle_id}:${notification.notification_type}`;
@@ -94,32 +102,32 @@ async function isRecent({ redis, log }: Parts, { notification, config }: Letter,
   }
 }
 
-export const smsChannel = (parts: Parts, providers: Providers): SenderChannel => ({
+export const createSmsChannel = (deps: ChannelDeps, providers: Providers): SenderChannel => ({
   name: 'sms',
-  targetsOf: async ({ accountId, notification, listener, config }) => {
-    const { user } = listener;
+  findTargets: async ({ accountId, notification, recipient, config }) => {
+    const { user } = recipient;
     const to = user.phoneNumber;
     if (to === null) return [];
-    const provider = providerOf(providers.sms, config.sms.provider);
-    const text = smsText(notification, readerOf(listener));
+    const provider = selectProvider(providers.sms, config.sms.provider);
+    const text = smsText(notification, toReader(recipient));
     const send = async (): Promise<'sent' | 'skipped'> => {
       const now = new Date();
-      if ((await countToday(parts.database, 'sms', accountId, now)) > config.sms.daily_limit) {
-        await uncountToday(parts.database, 'sms', accountId, now);
+      if ((await incrementDailyCount(deps.database, 'sms', accountId, now)) > config.sms.daily_limit) {
+        await decrementDailyCount(deps.database, 'sms', accountId, now);
         return 'skipped';
       }
       try {
         const id = await provider.send({ to, from: config.sms.sender_id, text });
         const about = { to, text, userId: user._id, vehicleId: notification.vehicle_id };
         if (id !== null && isSmsProvider(provider.name))
-          await note(
-            parts,
+          await recordSentText(
+            deps,
             { accountId },
             { ...about, provider: provider.name, providerMessageId: id, from: config.sms.sender_id ?? '' },
           );
         return 'sent';
       } catch (error) {
-        await uncountToday(parts.database, 'sms', accountId, now);
+        await decrementDailyCount(deps.database, 'sms', accountId, now);
         throw error;
       }
     };
@@ -128,22 +136,22 @@ export const smsChannel = (parts: Parts, providers: Providers): SenderChannel =>
 });
 
 /** Records a sent message in the chat log; a failure does not send it again. */
-async function note(parts: Parts, scope: Scope, sent: OutboundText): Promise<void> {
+async function recordSentText(deps: ChannelDeps, scope: Scope, sent: OutboundText): Promise<void> {
   try {
-    await saveOutbound(parts, scope, sent);
+    await saveOutbound(deps, scope, sent);
   } catch (error) {
-    parts.log.warn({ err: error }, 'could not record a sent text message');
+    deps.log.warn({ err: error }, 'could not record a sent text message');
   }
 }
 
-export const emailChannel = (providers: Providers): SenderChannel => ({
+export const createEmailChannel = (providers: Providers): SenderChannel => ({
   name: 'email',
-  targetsOf: async ({ notification, listener, config }) => {
-    const { email: to } = listener.user;
+  findTargets: async ({ notification, recipient, config }) => {
+    const { email: to } = recipient.user;
     if (to === null) return [];
     const { from } = config.email;
     const send = async (): Promise<'sent'> => {
-      const mail = mailOf(notification, readerOf(listener));
+      const mail = mailContent(notification, toReader(recipient));
       await providers.mail.send({ kind: 'mail', to, ...mail, ...(from === null ? {} : { from }) });
       return 'sent';
     };

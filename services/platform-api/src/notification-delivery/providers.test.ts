@@ -1,14 +1,14 @@
 import { createLogger } from '@fleet/service-kit';
 import { describe, expect, it, jest } from '@jest/globals';
 import { loadConfig } from '../assembly/config.ts';
-import { loggedPush, providersOf } from './providers.ts';
+import { createLogPushProvider, createProviders } from './providers.ts';
 
 const log = createLogger('providers-test', 'silent');
 const message = { token: 'device-1', title: 'SOS', body: 'AB12: SOS', collapseKey: '5:sos', data: { imei: '0138' } };
 
 describe('PUSH_PROVIDER=log', () => {
   it('is the only provider without configuration', () => {
-    const providers = providersOf(loadConfig({}), { log, messages: { send: async () => undefined } });
+    const providers = createProviders(loadConfig({}), { log, messages: { send: async () => undefined } });
     expect([...providers.push.keys()]).toEqual(['log']);
     providers.stop();
   });
@@ -19,7 +19,7 @@ describe('PUSH_PROVIDER=log', () => {
     ['production', { collapseKey: '5:sos' }],
   ])('logs messages in %s without the recipient', async (environment, response) => {
     const info = jest.spyOn(log, 'info');
-    expect(await loggedPush(log, { NODE_ENV: environment }).send(message)).toBe('sent');
+    expect(await createLogPushProvider(log, { NODE_ENV: environment }).send(message)).toBe('sent');
     expect(info.mock.calls).toEqual([[response, 'push message: no provider is configured']]);
     info.mockRestore();
   });

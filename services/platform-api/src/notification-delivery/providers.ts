@@ -1,10 +1,10 @@
 import type { Logger } from '@fleet/service-kit';
 import type { Config } from '../assembly/config.ts';
 import type { MessageSender } from '../providers/message-sender.ts';
-import { Fcm } from './fcm.ts';
-import { guardedMessages, type MailProvider } from './guarded-messages.ts';
-import type { LineOptions } from './sending.ts';
-import { type SmsProvider, smsProviderOf } from './sms.ts';
+import { FcmProvider } from './fcm-provider.ts';
+import { type GuardedSender, guardMessageSender } from './guard-message-sender.ts';
+import type { ProviderClientOptions } from './provider-client.ts';
+import { createSmsProvider, type SmsProvider } from './sms-provider.ts';
 
 /** A push message to one device. */
 export interface PushMessage {
@@ -20,7 +20,7 @@ export interface PushMessage {
 /** `unregistered`: the token is permanently invalid. */
 export type PushResult = 'sent' | 'unregistered';
 
-/** Sends push messages to devices; throws SendingFailed or SendingRefused. */
+/** Sends push messages to devices; throws TransientSendError or PermanentSendError. */
 export interface PushProvider {
   readonly name: string;
   send(message: PushMessage): Promise<PushResult>;
@@ -28,7 +28,7 @@ export interface PushProvider {
 }
 
 /** Writes push messages to the log, in production without their texts. */
-export const loggedPush = (log: Logger, config: Pick<Config, 'NODE_ENV'>): PushProvider => ({
+export const createLogPushProvider = (log: Logger, config: Pick<Config, 'NODE_ENV'>): PushProvider => ({
   name: 'log',
   send: async ({ title, body, collapseKey }) => {
     const response = config.NODE_ENV === 'production' ? {} : { title, body };
@@ -42,23 +42,23 @@ export const loggedPush = (log: Logger, config: Pick<Config, 'NODE_ENV'>): PushP
 export interface Providers {
   readonly push: ReadonlyMap<string, PushProvider>;
   readonly sms: ReadonlyMap<string, SmsProvider>;
-  readonly mail: MailProvider;
+  readonly mail: GuardedSender;
   stop(): void;
 }
 
 /** `log`, and the configured providers. */
-export function providersOf(
+export function createProviders(
   config: Config,
-  parts: { readonly log: Logger; readonly messages: MessageSender },
-  options: LineOptions = {},
+  deps: { readonly log: Logger; readonly messages: MessageSender },
+  options: ProviderClientOptions = {},
 ): Providers {
   const { FCM_SERVICE_ACCOUNT, FCM_URL } = config;
-  const push: PushProvider[] = [loggedPush(parts.log, config)];
+  const push: PushProvider[] = [createLogPushProvider(deps.log, config)];
   if (config.PUSH_PROVIDER === 'fcm' && FCM_SERVICE_ACCOUNT !== undefined)
-    push.push(new Fcm({ FCM_SERVICE_ACCOUNT, FCM_URL }, options));
-  const sms = [smsProviderOf({ ...config, SMS_PROVIDER: 'log' }, parts.messages, options)];
-  if (config.SMS_PROVIDER !== 'log') sms.push(smsProviderOf(config, parts.messages, options));
-  const mail = guardedMessages('mail', parts.messages, options);
+    push.push(new FcmProvider({ FCM_SERVICE_ACCOUNT, FCM_URL }, options));
+  const sms = [createSmsProvider({ ...config, SMS_PROVIDER: 'log' }, deps.messages, options)];
+  if (config.SMS_PROVIDER !== 'log') sms.push(createSmsProvider(config, deps.messages, options));
+  const mail = guardMessageSender('mail', deps.messages, options);
   return {
     push: new Map(push.map((each) => [each.name, each])),
     sms: new Map(sms.map((each) => [each.name, each])),

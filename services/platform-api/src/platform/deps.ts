@@ -12,7 +12,7 @@ import type { PartnerTelemetry } from '../domains/partners/telemetry.ts';
 import type { SigningKeys } from '../domains/signing-keys/signing-keys.ts';
 import type { MailQueue } from '../mail/mail-queue.ts';
 import type { MapServices } from '../maps/map-services.ts';
-import type { PlatformMessages } from '../notification-delivery/platform-messages.ts';
+import type { PlatformMessageSender } from '../notification-delivery/platform-message-sender.ts';
 import type { MessageSender } from '../providers/message-sender.ts';
 import type { RecordStore } from '../store/record-store.ts';
 import type { Background } from './background.ts';
@@ -38,7 +38,7 @@ export interface Deps {
   /** Plans and the payment gateway. */
   readonly billing: Billing;
   /** Mails and SMS to users; SMS are sent by SMS_PROVIDER. */
-  readonly messages: PlatformMessages;
+  readonly messages: PlatformMessageSender;
   /** Mails to users that must not be lost: invitations and password links. */
   readonly mails: MailQueue;
   /** Work that continues after responses. */

@@ -1,7 +1,7 @@
 import type { Logger } from '@fleet/service-kit';
 import type { Config } from '../assembly/config.ts';
-import { type MailSettings, readSmtpServer } from '../mail/settings.ts';
-import { type OnHandOver, sendBySmtp } from '../mail/smtp.ts';
+import { type MailSettings, readSmtpServer } from '../mail/mail-settings.ts';
+import { type OnHandOver, sendBySmtp } from '../mail/send-by-smtp.ts';
 import { type Message, MessageRefusedError } from './message.ts';
 
 export { type Message, MessageRefusedError } from './message.ts';
@@ -13,7 +13,7 @@ const sendTimeoutMs = 10_000;
  */
 const refusalStatuses = new Set([400, 413, 422]);
 
-/** Sends messages to users. Throws if the provider did not accept a message, and MessageRefused if it never will. */
+/** Sends messages to users. Throws if the provider did not accept a message, and MessageRefusedError if it never will. */
 export interface MessageSender {
   send(message: Message, onHandOver?: OnHandOver): Promise<void>;
   /** False if messages of a kind are only logged; absent: true. */

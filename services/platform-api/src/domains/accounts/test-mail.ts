@@ -1,7 +1,7 @@
 import { AppError, type RequestContext } from '@fleet/service-kit';
 import { type Static, Type } from 'typebox';
 import type { Caller } from '../../access/caller.ts';
-import { mailFailureReasons } from '../../mail/failures.ts';
+import { mailFailureReasons } from '../../mail/mail-failures.ts';
 import type { Deps } from '../../platform/deps.ts';
 import { nameEnum } from '../../platform/schemas.ts';
 import { audit } from '../audit/use-cases.ts';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { AppError, getRawBody, type Page, type Pagination, parseSort, type RequestContext } from '@fleet/service-kit';
 import { findCaller } from '../../access/caller.ts';
-import type { TakenText } from '../../notification-delivery/platform-messages.ts';
+import type { AcceptedText } from '../../notification-delivery/platform-message-sender.ts';
 import type { Deps } from '../../platform/deps.ts';
 import { omitUndefined } from '../../platform/fields.ts';
 import { isForm } from '../../platform/forms.ts';
@@ -134,7 +134,7 @@ async function replyToSms(
   const to = user.phoneNumber ?? sms.from;
   const addressing = { from: sms.to, to, text, userId: user._id, vehicleId: vehicle?._id ?? null };
   let status: ChatMessage['status'] = 'sent';
-  let accepted: TakenText | null = null;
+  let accepted: AcceptedText | null = null;
   try {
     accepted = await deps.messages.send({ kind: 'sms', to, text });
   } catch (error) {

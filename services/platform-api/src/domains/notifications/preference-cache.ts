@@ -19,7 +19,7 @@ export class VehiclePreferenceSet {
     );
   }
 
-  of(userId: number): WantedNotifications {
+  forUser(userId: number): WantedNotifications {
     return this.#byUser.get(userId) ?? defaultPreferences;
   }
 

@@ -73,10 +73,10 @@ export async function languageOf({ records }: Store, user: UserOf): Promise<stri
 export async function knownPreferences(
   { records }: Store,
   user: { readonly _id: number; readonly language: string; readonly timezone: string },
-): Promise<{ values: Preferences; said: Partial<Preferences['notifications']> }> {
+): Promise<{ values: Preferences; explicit: Partial<Preferences['notifications']> }> {
   const stored = await findPreferences(records, user._id);
   const given = (stored === null ? {} : parsed(stored)) as Partial<Preferences>;
-  return { values: merged(defaultPreferences(user), given), said: given.notifications ?? {} };
+  return { values: merged(defaultPreferences(user), given), explicit: given.notifications ?? {} };
 }
 
 /** Updates a user's preferences. Absent fields do not change, also within nested objects. */

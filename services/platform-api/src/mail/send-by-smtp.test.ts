@@ -3,8 +3,8 @@ import { selfSigned, waitFor } from '@fleet/testing';
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import type { Message } from '../providers/message.ts';
 import { MailServer } from '../testing/mail-server.ts';
-import type { SmtpServer } from './settings.ts';
-import { sendBySmtp } from './smtp.ts';
+import type { SmtpServer } from './mail-settings.ts';
+import { sendBySmtp } from './send-by-smtp.ts';
 
 jest.setTimeout(60_000);
 

@@ -3,15 +3,15 @@ import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
 import { loadConfig } from '../assembly/config.ts';
 import { createMessageSender } from '../providers/message-sender.ts';
 import { FakeProvider } from '../testing/fake-provider.ts';
-import { guardedMessages, type MailProvider } from './guarded-messages.ts';
+import { type GuardedSender, guardMessageSender } from './guard-message-sender.ts';
 
 let fake: FakeProvider;
-let mails: MailProvider;
+let mails: GuardedSender;
 beforeEach(async () => {
   fake = await FakeProvider.open();
   const log = createLogger('mails-test', 'silent');
   const messages = createMessageSender(loadConfig({ MAIL_URL: fake.url }), log);
-  mails = guardedMessages('mail', messages, { requestsToOpen: 4, resetTimeoutMs: 60_000 });
+  mails = guardMessageSender('mail', messages, { requestsToOpen: 4, resetTimeoutMs: 60_000 });
 });
 afterEach(async () => {
   jest.useRealTimers();
@@ -24,25 +24,25 @@ const mailTo = (to: string) => mails.send({ kind: 'mail', to, subject: 'SOS', te
 it('a rejected mail is not retried and does not delay others', async () => {
   fake.reply = ({ body }) => ({ status: body.includes('no-address') ? 422 : 202 });
   for (let count = 1; count <= 20; count += 1)
-    await expect(mailTo('no-address')).rejects.toMatchObject({ name: 'SendingRefused' });
+    await expect(mailTo('no-address')).rejects.toMatchObject({ name: 'PermanentSendError' });
   await expect(mailTo('ann@example.com')).resolves.toBeUndefined();
 });
 
 it('an unavailable provider, or one that rejects the key, is paused, and mails wait', async () => {
   for (const status of [500, 401, 429, 404]) {
     fake.reply = () => ({ status });
-    await expect(mailTo('ann@example.com')).rejects.toMatchObject({ name: 'SendingFailed', retryAfterMs: null });
+    await expect(mailTo('ann@example.com')).rejects.toMatchObject({ name: 'TransientSendError', retryAfterMs: null });
   }
-  await expect(mailTo('ann@example.com')).rejects.toMatchObject({ name: 'SendingFailed', retryAfterMs: 60_000 });
+  await expect(mailTo('ann@example.com')).rejects.toMatchObject({ name: 'TransientSendError', retryAfterMs: 60_000 });
   expect(fake.received).toHaveLength(4);
 });
 
 it('one mail tests an unavailable provider, and concurrent ones do not count', async () => {
   jest.useFakeTimers();
   let reply = (): Promise<void> => Promise.reject(new Error('away'));
-  const waiting = guardedMessages('mail', { send: () => reply() }, { requestsToOpen: 4, resetTimeoutMs: 30_000 });
+  const waiting = guardMessageSender('mail', { send: () => reply() }, { requestsToOpen: 4, resetTimeoutMs: 30_000 });
   const send = () => waiting.send({ kind: 'mail', to: 'ann@example.com', text: 'AB12: SOS' });
-  const leftAlone = { name: 'SendingFailed', retryAfterMs: 30_000 };
+  const leftAlone = { name: 'TransientSendError', retryAfterMs: 30_000 };
   for (let count = 1; count <= 4; count += 1) await expect(send()).rejects.toMatchObject({ retryAfterMs: null });
   jest.advanceTimersByTime(30_000);
   let taken: () => void = () => undefined;
@@ -65,9 +65,9 @@ it('a provider that recovers only briefly is paused again, however many mails wa
   jest.useFakeTimers();
   let isAway = true;
   const messages = { send: async () => (isAway ? Promise.reject(new Error('away')) : undefined) };
-  const waiting = guardedMessages('mail', messages, { requestsToOpen: 4, resetTimeoutMs: 30_000 });
+  const waiting = guardMessageSender('mail', messages, { requestsToOpen: 4, resetTimeoutMs: 30_000 });
   const send = () => waiting.send({ kind: 'mail', to: 'ann@example.com', text: 'AB12: SOS' });
-  const leftAlone = { name: 'SendingFailed', retryAfterMs: 30_000 };
+  const leftAlone = { name: 'TransientSendError', retryAfterMs: 30_000 };
   for (let count = 1; count <= 4; count += 1) await expect(send()).rejects.toMatchObject({ retryAfterMs: null });
   for (let count = 1; count <= 100; count += 1) await expect(send()).rejects.toMatchObject(leftAlone);
   jest.advanceTimersByTime(30_000);

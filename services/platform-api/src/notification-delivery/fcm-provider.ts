@@ -1,33 +1,39 @@
-import { GoogleToken } from './google-token.ts';
+import { type DeliverySettings, parseServiceAccount } from './delivery-settings.ts';
+import { GoogleAccessToken } from './google-access-token.ts';
+import {
+  PermanentSendError,
+  ProviderClient,
+  type ProviderClientOptions,
+  parseJson,
+  TransientSendError,
+} from './provider-client.ts';
 import type { PushMessage, PushProvider, PushResult } from './providers.ts';
-import { type LineOptions, ProviderLine, parsedJson, SendingFailed, SendingRefused } from './sending.ts';
-import { type SenderSettings, serviceAccountOf } from './settings.ts';
 
 /** Firebase Cloud Messaging, HTTP v1. */
-export class Fcm implements PushProvider {
+export class FcmProvider implements PushProvider {
   readonly name = 'fcm';
   readonly #url: string;
-  readonly #line: ProviderLine;
-  readonly #tokenLine: ProviderLine;
-  readonly #token: GoogleToken;
+  readonly #client: ProviderClient;
+  readonly #tokenClient: ProviderClient;
+  readonly #token: GoogleAccessToken;
 
   constructor(
-    settings: Pick<SenderSettings, 'FCM_URL'> & { readonly FCM_SERVICE_ACCOUNT: string },
-    options: LineOptions & { readonly now?: () => number } = {},
+    settings: Pick<DeliverySettings, 'FCM_URL'> & { readonly FCM_SERVICE_ACCOUNT: string },
+    options: ProviderClientOptions & { readonly now?: () => number } = {},
   ) {
-    const account = serviceAccountOf(settings.FCM_SERVICE_ACCOUNT);
+    const account = parseServiceAccount(settings.FCM_SERVICE_ACCOUNT);
     this.#url = `${settings.FCM_URL}/v1/projects/${encodeURIComponent(account.project_id)}/messages:send`;
-    this.#line = new ProviderLine('Firebase', options);
-    this.#tokenLine = new ProviderLine("Google's token endpoint", options);
-    this.#token = new GoogleToken(account, this.#tokenLine, options.now);
+    this.#client = new ProviderClient('Firebase', options);
+    this.#tokenClient = new ProviderClient("Google's token endpoint", options);
+    this.#token = new GoogleAccessToken(account, this.#tokenClient, options.now);
   }
 
   async send(message: PushMessage): Promise<PushResult> {
-    const body = JSON.stringify({ message: fcmMessage(message) });
+    const body = JSON.stringify({ message: toFcmMessage(message) });
     // A rejected token that should be valid was revoked: one more is requested.
     for (const isLast of [false, true]) {
       const token = await this.#token.get();
-      const { status, text } = await this.#line.post({
+      const { status, text } = await this.#client.post({
         url: this.#url,
         headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json; charset=utf-8' },
         body,
@@ -35,21 +41,21 @@ export class Fcm implements PushProvider {
       if (status === 200) return 'sent';
       if (status === 401) this.#token.invalidate(token);
       if (status === 401 && !isLast) continue;
-      return this.#refused(status, text);
+      return this.#handleRejection(status, text);
     }
-    throw new SendingFailed('Firebase rejects the access token');
+    throw new TransientSendError('Firebase rejects the access token');
   }
 
   stop(): void {
-    this.#line.stop();
-    this.#tokenLine.stop();
+    this.#client.stop();
+    this.#tokenClient.stop();
   }
 
-  #refused(status: number, text: string): PushResult {
-    if (isDeadToken(status, parsedJson(text))) return 'unregistered';
+  #handleRejection(status: number, text: string): PushResult {
+    if (isUnregisteredToken(status, parseJson(text))) return 'unregistered';
     // The operator must correct it: the message waits.
-    if (status === 401 || status === 403) throw new SendingFailed(`Firebase returned ${status}`);
-    throw new SendingRefused(`Firebase returned ${status}`);
+    if (status === 401 || status === 403) throw new TransientSendError(`Firebase returned ${status}`);
+    throw new PermanentSendError(`Firebase returned ${status}`);
   }
 }
 
@@ -64,7 +70,7 @@ interface FcmError {
 }
 
 /** The device or its token is unknown to this project: no message can be delivered. */
-function isDeadToken(status: number, response: unknown): boolean {
+function isUnregisteredToken(status: number, response: unknown): boolean {
   const { error } = (typeof response === 'object' && response !== null ? response : {}) as FcmError;
   const details = error?.details ?? [];
   const has = (code: string): boolean => details.some(({ errorCode }) => errorCode === code);
@@ -75,7 +81,7 @@ function isDeadToken(status: number, response: unknown): boolean {
 }
 
 /** `message` of `messages:send`: high priority; a later one of the same vehicle and type replaces a pending one. */
-const fcmMessage = ({ token, title, body, collapseKey, data }: PushMessage) => ({
+const toFcmMessage = ({ token, title, body, collapseKey, data }: PushMessage) => ({
   token,
   notification: { title, body },
   data,

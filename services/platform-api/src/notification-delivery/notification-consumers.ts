@@ -1,26 +1,30 @@
 import { DurableConsumer, ensureStreams } from '@fleet/bus';
 import { Counter, type Lifecycle, type Registry, retryUntilSuccess } from '@fleet/service-kit';
 import type { Deps } from '../platform/deps.ts';
-import { Audience } from './audience.ts';
 import { ChannelSender } from './channel-sender.ts';
-import { emailChannel, pushChannel, smsChannel } from './channels.ts';
-import { providersOf } from './providers.ts';
-import type { LineOptions } from './sending.ts';
+import { createEmailChannel, createPushChannel, createSmsChannel } from './channels.ts';
+import type { ProviderClientOptions } from './provider-client.ts';
+import { createProviders } from './providers.ts';
+import { RecipientResolver } from './recipient-resolver.ts';
 
 /** Replacements for tests. */
-export interface SenderOptions {
+export interface NotificationConsumerOptions {
   readonly registry?: Registry;
-  readonly line?: LineOptions;
+  readonly client?: ProviderClientOptions;
 }
 
 /**
  * Sends notifications by push, SMS and mail. Each channel has its own consumer, `notification-senders-<channel>`, so
  * that a failing provider delays no other channel. All replicas share the work.
  */
-export function startSenders(deps: Deps, lifecycle: Lifecycle, { registry, line = {} }: SenderOptions = {}): void {
+export function startNotificationConsumers(
+  deps: Deps,
+  lifecycle: Lifecycle,
+  { registry, client = {} }: NotificationConsumerOptions = {},
+): void {
   const { bus, config, log } = deps;
-  const audience = new Audience(deps);
-  const providers = providersOf(config, { log, messages: deps.ownMessages }, line);
+  const resolver = new RecipientResolver(deps);
+  const providers = createProviders(config, { log, messages: deps.ownMessages }, client);
   const counter = new Counter({
     name: 'platform_notification_messages_total',
     help: 'messages to users about notifications, by channel and result',
@@ -28,15 +32,15 @@ export function startSenders(deps: Deps, lifecycle: Lifecycle, { registry, line 
     registers: registry === undefined ? [] : [registry],
   });
   const consumers: DurableConsumer[] = [];
-  const begun = retryUntilSuccess(
+  const startup = retryUntilSuccess(
     async () => {
       await ensureStreams(await bus.jetstreamManager(), { replicas: config.JETSTREAM_REPLICAS });
       for (const channel of [
-        pushChannel(deps, providers, audience),
-        smsChannel(deps, providers),
-        emailChannel(providers),
+        createPushChannel(deps, providers, resolver),
+        createSmsChannel(deps, providers),
+        createEmailChannel(providers),
       ]) {
-        const sender = new ChannelSender(deps, channel, audience, (result) =>
+        const sender = new ChannelSender(deps, channel, resolver, (result) =>
           counter.inc({ channel: channel.name, result }),
         );
         consumers.push(
@@ -51,10 +55,10 @@ export function startSenders(deps: Deps, lifecycle: Lifecycle, { registry, line 
         );
       }
     },
-    (error) => log.warn({ err: error }, 'could not start the notification senders yet'),
+    (error) => log.warn({ err: error }, 'could not start the notification consumers yet'),
   );
-  lifecycle.onStop('senders', async () => {
-    await begun.stop();
+  lifecycle.onStop('notification consumers', async () => {
+    await startup.stop();
     // Messages that wait for a provider are deferred and redelivered elsewhere.
     providers.stop();
     await Promise.all(consumers.map((consumer) => consumer.stop()));

@@ -3,8 +3,8 @@ import { createCircuitBreaker } from '@fleet/service-kit';
 import type CircuitBreaker from 'opossum';
 
 /** The provider could not accept a message now: retry. */
-export class SendingFailed extends Error {
-  override readonly name = 'SendingFailed';
+export class TransientSendError extends Error {
+  override readonly name = 'TransientSendError';
   /** Delay that the provider requested, or null. */
   readonly retryAfterMs: number | null;
   /** Whether the provider itself is at fault, not the rate of requests. */
@@ -17,12 +17,12 @@ export class SendingFailed extends Error {
 }
 
 /** The provider will never accept this message: no retry. */
-export class SendingRefused extends Error {
-  override readonly name = 'SendingRefused';
+export class PermanentSendError extends Error {
+  override readonly name = 'PermanentSendError';
 }
 
 /** A request to a provider. */
-export interface Posted {
+export interface HttpPost {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
@@ -35,7 +35,7 @@ export interface ProviderResponse {
 }
 
 /** Settings of a provider client; every value has a default. */
-export interface LineOptions {
+export interface ProviderClientOptions {
   readonly timeoutMs?: number;
   /** Delay before the first of three retries without Retry-After; doubled with each. */
   readonly retryMs?: number;
@@ -46,9 +46,9 @@ export interface LineOptions {
   readonly resetTimeoutMs?: number;
 }
 
-const repetitions = 3;
+const maxRetries = 3;
 /** Default settings of a provider client. */
-export const lineDefaults: Required<LineOptions> = {
+export const providerClientDefaults: Required<ProviderClientOptions> = {
   timeoutMs: 10_000,
   retryMs: 1_000,
   maxWaitMs: 20_000,
@@ -57,29 +57,29 @@ export const lineDefaults: Required<LineOptions> = {
 };
 
 /** Client of a provider: time-out, three retries after 429 and 5xx with `Retry-After`, and a circuit breaker. */
-export class ProviderLine {
+export class ProviderClient {
   readonly #name: string;
-  readonly #options: Required<LineOptions>;
-  readonly #breaker: CircuitBreaker<[Posted], ProviderResponse>;
+  readonly #options: Required<ProviderClientOptions>;
+  readonly #breaker: CircuitBreaker<[HttpPost], ProviderResponse>;
   readonly #stopped = new AbortController();
 
-  constructor(name: string, options: LineOptions = {}) {
+  constructor(name: string, options: ProviderClientOptions = {}) {
     this.#name = name;
-    this.#options = { ...lineDefaults, ...options };
-    this.#breaker = createCircuitBreaker((posted) => this.#post(posted), {
+    this.#options = { ...providerClientDefaults, ...options };
+    this.#breaker = createCircuitBreaker((request) => this.#post(request), {
       volumeThreshold: this.#options.requestsToOpen,
       resetTimeoutMs: this.#options.resetTimeoutMs,
-      isFailure: (error) => error instanceof SendingFailed && error.isOutage,
+      isFailure: (error) => error instanceof TransientSendError && error.isOutage,
     });
   }
 
-  /** Returns the provider's response, including rejections; throws SendingFailed otherwise. */
-  async post(posted: Posted): Promise<ProviderResponse> {
+  /** Returns the provider's response, including rejections; throws TransientSendError otherwise. */
+  async post(request: HttpPost): Promise<ProviderResponse> {
     for (let attempt = 0; ; attempt += 1) {
       try {
-        return await this.#fire(posted);
+        return await this.#fire(request);
       } catch (error) {
-        if (!(error instanceof SendingFailed) || attempt === repetitions || this.#breaker.opened) throw error;
+        if (!(error instanceof TransientSendError) || attempt === maxRetries || this.#breaker.opened) throw error;
         const waitMs = error.retryAfterMs ?? this.#options.retryMs * 2 ** attempt;
         if (waitMs > this.#options.maxWaitMs) throw error;
         await delay(waitMs, undefined, { signal: this.#stopped.signal }).catch(() => {
@@ -94,21 +94,21 @@ export class ProviderLine {
     this.#breaker.shutdown();
   }
 
-  async #fire(posted: Posted): Promise<ProviderResponse> {
+  async #fire(request: HttpPost): Promise<ProviderResponse> {
     if (this.#breaker.opened)
-      throw new SendingFailed(`${this.#name} is paused after failures`, {
+      throw new TransientSendError(`${this.#name} is paused after failures`, {
         retryAfterMs: this.#options.resetTimeoutMs,
       });
     try {
-      return await this.#breaker.fire(posted);
+      return await this.#breaker.fire(request);
     } catch (error) {
-      if (error instanceof SendingFailed) throw error;
+      if (error instanceof TransientSendError) throw error;
       // Half open: the test request is pending.
-      throw new SendingFailed(`${this.#name} is being tested`, { cause: error });
+      throw new TransientSendError(`${this.#name} is being tested`, { cause: error });
     }
   }
 
-  async #post({ url, headers, body }: Posted): Promise<ProviderResponse> {
+  async #post({ url, headers, body }: HttpPost): Promise<ProviderResponse> {
     let response: Response;
     let text: string;
     try {
@@ -122,11 +122,11 @@ export class ProviderLine {
       });
       text = await response.text();
     } catch (cause) {
-      throw new SendingFailed(`${this.#name} is unavailable`, { cause });
+      throw new TransientSendError(`${this.#name} is unavailable`, { cause });
     }
     const { status } = response;
     if (status !== 429 && status < 500) return { status, text };
-    throw new SendingFailed(`${this.#name} returned ${status}`, {
+    throw new TransientSendError(`${this.#name} returned ${status}`, {
       isOutage: status !== 429,
       retryAfterMs: retryAfterMs(response.headers.get('retry-after'), Date.now()),
     });
@@ -142,7 +142,7 @@ export function retryAfterMs(header: string | null, nowMs: number): number | nul
 }
 
 /** Parses the JSON of a response, undefined for anything else. */
-export function parsedJson(text: string): unknown {
+export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { loadConfig } from '../assembly/config.ts';
-import { readSmtpServer } from './settings.ts';
+import { readSmtpServer } from './mail-settings.ts';
 
 const from = { MAIL_FROM: 'Fleet <fleet@example.com>' };
 const read = (env: Record<string, string>) => readSmtpServer(loadConfig({ ...from, ...env }));

@@ -10,24 +10,24 @@ export interface QuietHours {
 }
 
 /** Preferences of a user, and which of them the user has set. */
-export interface KnownPreferences {
+export interface RecipientPreferences {
   readonly values: Preferences;
-  readonly said: Partial<Preferences['notifications']>;
+  readonly explicit: Partial<Preferences['notifications']>;
 }
 
 /** Context of a decision. */
-export interface Question {
+export interface NotifyContext {
   readonly channel: NotifyChannel;
   readonly type: string;
   readonly severity: Severity;
   readonly config: GlobalConfig;
   readonly vehiclePreference: WantedNotifications;
-  readonly preferences: KnownPreferences;
+  readonly preferences: RecipientPreferences;
   readonly nowMs: number;
 }
 
 /** Returns whether an account sends a type over a channel at all. */
-export function isOffered(config: GlobalConfig, channel: NotifyChannel, type: string): boolean {
+export function isChannelEnabled(config: GlobalConfig, channel: NotifyChannel, type: string): boolean {
   const { enabled, notification_types: types } = config[channel];
   return enabled && types.includes(type);
 }
@@ -41,34 +41,37 @@ export function shouldNotify({
   vehiclePreference: preference,
   preferences,
   nowMs,
-}: Question): boolean {
-  if (!isOffered(config, channel, type)) return false;
-  if (!preference.notificationTypes.includes(type) || !hasChannel(channel, preference, preferences)) return false;
+}: NotifyContext): boolean {
+  if (!isChannelEnabled(config, channel, type)) return false;
+  if (!preference.notificationTypes.includes(type) || !isChannelSelected(channel, preference, preferences))
+    return false;
   // Critical ones ignore quiet hours.
   if (severity === 'critical') return true;
   const { timezone, notifications } = preferences.values;
   const ofAccount = channel === 'email' ? null : config[channel].quiet_hours;
-  return ![notifications.quiet_hours, ofAccount].some((hours) => hours !== null && isQuiet(hours, timezone, nowMs));
+  return ![notifications.quiet_hours, ofAccount].some(
+    (hours) => hours !== null && isInQuietHours(hours, timezone, nowMs),
+  );
 }
 
 /** The user's setting for the vehicle counts unless the channel is disabled; by default that for all vehicles. */
-function hasChannel(
+function isChannelSelected(
   channel: NotifyChannel,
   preference: WantedNotifications,
-  { values, said }: KnownPreferences,
+  { values, explicit }: RecipientPreferences,
 ): boolean {
   if (preference.isDefault) return values.notifications[channel];
-  return preference.channels.includes(channel) && said[channel] !== false;
+  return preference.channels.includes(channel) && explicit[channel] !== false;
 }
 
 /** Returns whether a timestamp is in quiet hours of a time zone. */
-export function isQuiet({ from, to }: QuietHours, timeZone: string, atMs: number): boolean {
-  const clock = clockAt(atMs, timeZone);
+export function isInQuietHours({ from, to }: QuietHours, timeZone: string, atMs: number): boolean {
+  const clock = timeOfDayAt(atMs, timeZone);
   return from <= to ? clock >= from && clock < to : clock >= from || clock < to;
 }
 
 /** Returns `HH:MM` of a timestamp in a time zone. */
-export function clockAt(atMs: number, timeZone: string): string {
+export function timeOfDayAt(atMs: number, timeZone: string): string {
   const parts = { hourCycle: 'h23', hour: '2-digit', minute: '2-digit' } as const;
   return new Intl.DateTimeFormat('en-GB', { ...parts, timeZone }).format(atMs);
 }

@@ -1,7 +1,7 @@
 import { createPublicKey, generateKeyPairSync, verify } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { FakeProvider, type ProviderReply } from '../testing/fake-provider.ts';
-import { Fcm } from './fcm.ts';
+import { FcmProvider } from './fcm-provider.ts';
 
 const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
 const keyFile = privateKey.export({ type: 'pkcs8', format: 'pem' });
@@ -15,7 +15,7 @@ const message = {
 const sendPath = '/v1/projects/fleet-demo/messages:send';
 
 let fake: FakeProvider;
-let fcm: Fcm;
+let fcm: FcmProvider;
 let nowMs: number;
 let sendReplies: ProviderReply[];
 beforeEach(async () => {
@@ -35,8 +35,8 @@ afterEach(async () => {
   await fake.close();
 });
 
-const makeFcm = (more: object = {}): Fcm =>
-  new Fcm(
+const makeFcm = (more: object = {}): FcmProvider =>
+  new FcmProvider(
     {
       FCM_URL: fake.url,
       FCM_SERVICE_ACCOUNT: JSON.stringify({
@@ -112,7 +112,7 @@ describe('a push message by FCM', () => {
       'Bearer access-2',
     ]);
     sendReplies = [{ status: 401 }, { status: 401 }];
-    await expect(fcm.send(message)).rejects.toMatchObject({ name: 'SendingFailed' });
+    await expect(fcm.send(message)).rejects.toMatchObject({ name: 'TransientSendError' });
   });
 
   it.each([
@@ -131,9 +131,9 @@ describe('a push message by FCM', () => {
 
   it('is rejected for another fault, and keeps the token', async () => {
     sendReplies = [{ status: 400, body: { error: { details: [{ fieldViolations: [{ field: 'message.data' }] }] } } }];
-    await expect(fcm.send(message)).rejects.toMatchObject({ name: 'SendingRefused' });
+    await expect(fcm.send(message)).rejects.toMatchObject({ name: 'PermanentSendError' });
     sendReplies = [{ status: 404, body: {} }];
-    await expect(fcm.send(message)).rejects.toMatchObject({ name: 'SendingRefused' });
+    await expect(fcm.send(message)).rejects.toMatchObject({ name: 'PermanentSendError' });
   });
 
   it('is retried three times after 429 and 5xx', async () => {
@@ -141,7 +141,7 @@ describe('a push message by FCM', () => {
     await expect(fcm.send(message)).resolves.toBe('sent');
     expect(fake.to(sendPath)).toHaveLength(4);
     sendReplies = Array.from({ length: 9 }, () => ({ status: 429 }));
-    await expect(fcm.send(message)).rejects.toMatchObject({ name: 'SendingFailed' });
+    await expect(fcm.send(message)).rejects.toMatchObject({ name: 'TransientSendError' });
     expect(fake.to(sendPath)).toHaveLength(8);
   });
 
@@ -151,22 +151,22 @@ describe('a push message by FCM', () => {
     await expect(fcm.send(message)).resolves.toBe('sent');
     expect(performance.now() - startedAt).toBeGreaterThan(950);
     sendReplies = [{ status: 503, headers: { 'retry-after': '120' } }];
-    await expect(fcm.send(message)).rejects.toMatchObject({ name: 'SendingFailed', retryAfterMs: 120_000 });
+    await expect(fcm.send(message)).rejects.toMatchObject({ name: 'TransientSendError', retryAfterMs: 120_000 });
   });
 
   it('pauses while the provider fails', async () => {
     fcm.stop();
     fcm = makeFcm({ requestsToOpen: 3, resetTimeoutMs: 60_000 });
     sendReplies = Array.from({ length: 20 }, () => ({ status: 500 }));
-    await expect(fcm.send(message)).rejects.toMatchObject({ name: 'SendingFailed' });
+    await expect(fcm.send(message)).rejects.toMatchObject({ name: 'TransientSendError' });
     const requested = fake.to(sendPath).length;
-    await expect(fcm.send(message)).rejects.toMatchObject({ name: 'SendingFailed', retryAfterMs: 60_000 });
+    await expect(fcm.send(message)).rejects.toMatchObject({ name: 'TransientSendError', retryAfterMs: 60_000 });
     expect(fake.to(sendPath)).toHaveLength(requested);
   });
 
   it('is delayed without an access token', async () => {
     fake.reply = () => ({ status: 400, body: { error: 'invalid_grant' } });
-    await expect(fcm.send(message)).rejects.toMatchObject({ name: 'SendingFailed' });
+    await expect(fcm.send(message)).rejects.toMatchObject({ name: 'TransientSendError' });
     expect(fake.to(sendPath)).toEqual([]);
   });
 });

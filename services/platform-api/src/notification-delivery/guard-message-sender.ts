@@ -1,17 +1,26 @@
 import { createCircuitBreaker } from '@fleet/service-kit';
 import { type Message, MessageRefusedError, type MessageSender } from '../providers/message-sender.ts';
-import { type LineOptions, lineDefaults, SendingFailed, SendingRefused } from './sending.ts';
+import {
+  PermanentSendError,
+  type ProviderClientOptions,
+  providerClientDefaults,
+  TransientSendError,
+} from './provider-client.ts';
 
-/** Sends mails (or SMS without an SMS provider); throws SendingFailed or SendingRefused. */
-export interface MailProvider {
+/** Sends mails (or SMS without an SMS provider); throws TransientSendError or PermanentSendError. */
+export interface GuardedSender {
   send(message: Message): Promise<void>;
   stop(): void;
 }
 
 /** The installation's own sender behind a circuit breaker. */
-export function guardedMessages(name: string, messages: MessageSender, options: LineOptions = {}): MailProvider {
-  const { requestsToOpen, resetTimeoutMs } = { ...lineDefaults, ...options };
-  const breaker = createCircuitBreaker((message: Message) => messages.send(message), {
+export function guardMessageSender(
+  name: string,
+  sender: MessageSender,
+  options: ProviderClientOptions = {},
+): GuardedSender {
+  const { requestsToOpen, resetTimeoutMs } = { ...providerClientDefaults, ...options };
+  const breaker = createCircuitBreaker((message: Message) => sender.send(message), {
     volumeThreshold: requestsToOpen,
     resetTimeoutMs,
     // An invalid address must not delay other mails.
@@ -22,13 +31,13 @@ export function guardedMessages(name: string, messages: MessageSender, options: 
       // Not sent: the circuit breaker would count it as a success. While it is half open, one message tests and the
       // others wait.
       if (breaker.opened || (breaker.halfOpen && !breaker.pendingClose))
-        throw new SendingFailed(`the ${name} provider is paused after failures`, { retryAfterMs: resetTimeoutMs });
+        throw new TransientSendError(`the ${name} provider is paused after failures`, { retryAfterMs: resetTimeoutMs });
       try {
         await breaker.fire(message);
       } catch (cause) {
         if (cause instanceof MessageRefusedError)
-          throw new SendingRefused(`the ${name} provider rejected a message: ${cause.message}`);
-        throw new SendingFailed(`the ${name} provider did not accept a message`, { cause });
+          throw new PermanentSendError(`the ${name} provider rejected a message: ${cause.message}`);
+        throw new TransientSendError(`the ${name} provider did not accept a message`, { cause });
       }
     },
     stop: () => breaker.shutdown(),

@@ -1,11 +1,11 @@
 import { isSmsProvider, type SmsProviderName } from '../domains/messaging/schema.ts';
 import type { Message, MessageSender } from '../providers/message-sender.ts';
-import type { LineOptions } from './sending.ts';
-import type { SenderSettings } from './settings.ts';
-import { smsProviderOf } from './sms.ts';
+import type { DeliverySettings } from './delivery-settings.ts';
+import type { ProviderClientOptions } from './provider-client.ts';
+import { createSmsProvider } from './sms-provider.ts';
 
 /** An accepted text message; status callbacks of the provider name the id. */
-export interface TakenText {
+export interface AcceptedText {
   readonly provider: SmsProviderName;
   readonly id: string;
 }
@@ -13,8 +13,8 @@ export interface TakenText {
 /**
  * Sends messages; returns the provider's id of a text message if there is one, and throws if the provider rejects it.
  */
-export interface PlatformMessages {
-  send(message: Message): Promise<TakenText | null>;
+export interface PlatformMessageSender {
+  send(message: Message): Promise<AcceptedText | null>;
   /** False if messages of a kind only go to the log. */
   delivers(kind: Message['kind']): boolean;
 }
@@ -23,21 +23,21 @@ export interface PlatformMessages {
  * Sends messages of the platform itself (codes, replies): texts over the installation's provider if there is one, the
  * rest with its own sender.
  */
-export function platformMessages(
-  settings: SenderSettings,
-  own: MessageSender,
-  options: LineOptions = {},
-): PlatformMessages & { stop(): void } {
-  const sendOwn = async (message: Message): Promise<null> => {
-    await own.send(message);
+export function createPlatformMessageSender(
+  settings: DeliverySettings,
+  ownSender: MessageSender,
+  options: ProviderClientOptions = {},
+): PlatformMessageSender & { stop(): void } {
+  const sendWithOwnSender = async (message: Message): Promise<null> => {
+    await ownSender.send(message);
     return null;
   };
-  const delivers = (kind: Message['kind']): boolean => own.delivers?.(kind) ?? true;
-  if (settings.SMS_PROVIDER === 'log') return { send: sendOwn, delivers, stop: () => undefined };
-  const sms = smsProviderOf(settings, own, options);
+  const delivers = (kind: Message['kind']): boolean => ownSender.delivers?.(kind) ?? true;
+  if (settings.SMS_PROVIDER === 'log') return { send: sendWithOwnSender, delivers, stop: () => undefined };
+  const sms = createSmsProvider(settings, ownSender, options);
   return {
     send: async (message) => {
-      if (message.kind === 'mail') return sendOwn(message);
+      if (message.kind === 'mail') return sendWithOwnSender(message);
       const id = await sms.send({ to: message.to, from: null, text: message.text });
       return id !== null && isSmsProvider(sms.name) ? { provider: sms.name, id } : null;
     },

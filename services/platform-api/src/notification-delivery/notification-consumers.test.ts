@@ -10,7 +10,7 @@ import type { Raised } from '../rules/rule.ts';
 import { FakeProvider, type ProviderReply, type ReceivedRequest } from '../testing/fake-provider.ts';
 import { newImei } from '../testing/fake-terminals.ts';
 import { type Client, PlatformHarness, type TestUser } from '../testing/platform-harness.ts';
-import { startSenders } from './start.ts';
+import { startNotificationConsumers } from './notification-consumers.ts';
 
 jest.setTimeout(120_000);
 const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
@@ -55,14 +55,14 @@ afterAll(async () => {
 beforeEach(async () => {
   vehicle = await newVehicle();
   pushReply = () => ({ body: { name: 'message' } });
-  begin();
+  start();
 });
 afterEach(() => lifecycle.stop());
 
-function begin(): void {
-  lifecycle = new Lifecycle(createLogger('senders-test', 'silent'));
+function start(): void {
+  lifecycle = new Lifecycle(createLogger('notification-consumers-test', 'silent'));
   registry = new Registry();
-  startSenders(harness.deps, lifecycle, { registry, line: { retryMs: 1, resetTimeoutMs: 100 } });
+  startNotificationConsumers(harness.deps, lifecycle, { registry, client: { retryMs: 1, resetTimeoutMs: 100 } });
 }
 
 async function newVehicle(): Promise<RaisedFor> {
@@ -226,7 +226,7 @@ describe('push messages', () => {
     await waitFor(async () => typesTo(token).length === 1);
     await lifecycle.stop();
     await raise('collision');
-    begin();
+    start();
     await waitFor(async () => typesTo(token).length === 2);
     expect(typesTo(token)).toEqual(['sos', 'collision']);
   });

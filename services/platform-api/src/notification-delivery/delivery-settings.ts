@@ -1,10 +1,10 @@
 import { ConfigError, type ConfigOf, envSchema } from '@fleet/service-kit';
 
 const secret = { type: 'string', optional: true, secret: true } as const;
-const base = { type: 'string', pattern: '^https?://[^\\s/]+$' } as const;
+const baseUrl = { type: 'string', pattern: '^https?://[^\\s/]+$' } as const;
 
 /** Settings of SMS and push providers. Tokens of provider callbacks are among the chat log's settings. */
-export const senderSettings = envSchema({
+export const deliverySettings = envSchema({
   SMS_PROVIDER: {
     type: 'string',
     default: 'log',
@@ -19,12 +19,12 @@ export const senderSettings = envSchema({
     description: 'sender number or name of text messages for accounts without a sender_id',
   },
   TWILIO_ACCOUNT_SID: { type: 'string', optional: true, description: 'account of SMS_PROVIDER=twilio' },
-  TWILIO_URL: { ...base, default: 'https://api.twilio.com', description: "address of Twilio's API" },
+  TWILIO_URL: { ...baseUrl, default: 'https://api.twilio.com', description: "address of Twilio's API" },
   PLIVO_AUTH_ID: { type: 'string', optional: true, description: 'account of SMS_PROVIDER=plivo' },
-  PLIVO_URL: { ...base, default: 'https://api.plivo.com', description: "address of Plivo's API" },
+  PLIVO_URL: { ...baseUrl, default: 'https://api.plivo.com', description: "address of Plivo's API" },
   VONAGE_API_KEY: { type: 'string', optional: true, description: 'account of SMS_PROVIDER=vonage' },
   VONAGE_API_SECRET: { ...secret, description: 'secret of that account' },
-  VONAGE_URL: { ...base, default: 'https://rest.nexmo.com', description: "address of Vonage's SMS API" },
+  VONAGE_URL: { ...baseUrl, default: 'https://rest.nexmo.com', description: "address of Vonage's SMS API" },
   PUSH_PROVIDER: {
     type: 'string',
     default: 'log',
@@ -35,16 +35,16 @@ export const senderSettings = envSchema({
     ...secret,
     description: "service account of the Firebase project of PUSH_PROVIDER=fcm: the key file's JSON",
   },
-  FCM_URL: { ...base, default: 'https://fcm.googleapis.com', description: 'address of Firebase Cloud Messaging' },
+  FCM_URL: { ...baseUrl, default: 'https://fcm.googleapis.com', description: 'address of Firebase Cloud Messaging' },
 });
 
 /** Parsed settings, including tokens of provider callbacks. */
-export type SenderSettings = ConfigOf<typeof senderSettings> & {
+export type DeliverySettings = ConfigOf<typeof deliverySettings> & {
   readonly TWILIO_AUTH_TOKEN?: string | undefined;
   readonly PLIVO_AUTH_TOKEN?: string | undefined;
 };
 
-const needs: Readonly<Record<string, readonly (keyof SenderSettings)[]>> = {
+const requiredSettings: Readonly<Record<string, readonly (keyof DeliverySettings)[]>> = {
   twilio: ['TWILIO_ACCOUNT_SID', 'TWILIO_AUTH_TOKEN'],
   plivo: ['PLIVO_AUTH_ID', 'PLIVO_AUTH_TOKEN', 'SMS_FROM'],
   vonage: ['VONAGE_API_KEY', 'VONAGE_API_SECRET', 'SMS_FROM'],
@@ -61,7 +61,7 @@ export interface ServiceAccount {
 }
 
 /** Parses the JSON of a key file; throws a ConfigError without its secret text. */
-export function serviceAccountOf(text: string): ServiceAccount {
+export function parseServiceAccount(text: string): ServiceAccount {
   let account: Partial<ServiceAccount> | null;
   try {
     account = JSON.parse(text) as Partial<ServiceAccount> | null;
@@ -81,11 +81,11 @@ export function serviceAccountOf(text: string): ServiceAccount {
 }
 
 /** Throws a ConfigError if a provider lacks required settings. */
-export function checkSenderSettings(settings: SenderSettings): void {
+export function checkDeliverySettings(settings: DeliverySettings): void {
   const faults = (['SMS_PROVIDER', 'PUSH_PROVIDER'] as const).flatMap((role) => {
-    const missing = (needs[settings[role]] ?? []).filter((name) => settings[name] === undefined);
+    const missing = (requiredSettings[settings[role]] ?? []).filter((name) => settings[name] === undefined);
     return missing.length === 0 ? [] : [`${role}=${settings[role]} needs ${missing.join(', ')}`];
   });
   if (faults.length > 0) throw new ConfigError(`The configuration is wrong: ${faults.join('; ')}.`);
-  if (settings.FCM_SERVICE_ACCOUNT !== undefined) serviceAccountOf(settings.FCM_SERVICE_ACCOUNT);
+  if (settings.FCM_SERVICE_ACCOUNT !== undefined) parseServiceAccount(settings.FCM_SERVICE_ACCOUNT);
 }

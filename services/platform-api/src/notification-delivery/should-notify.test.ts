@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { defaultConfig, defaultPreferences } from '../domains/preferences/rules.ts';
-import { isQuiet, type Question, shouldNotify } from './rules.ts';
+import { isInQuietHours, type NotifyContext, shouldNotify } from './should-notify.ts';
 
 const noonUtc = Date.UTC(2026, 0, 31, 12, 0);
 
@@ -16,57 +16,59 @@ describe('quiet hours', () => {
     ['22:00', '06:00', 'Pacific/Auckland', true],
     ['22:00', '00:30', 'Pacific/Auckland', false],
   ])('from %s to %s in %s: %s', (from, to, zone, quiet) => {
-    expect(isQuiet({ from, to }, zone, noonUtc)).toBe(quiet);
+    expect(isInQuietHours({ from, to }, zone, noonUtc)).toBe(quiet);
   });
 
   it('may begin at midnight', () => {
-    expect(isQuiet({ from: '00:00', to: '05:00' }, 'UTC', Date.UTC(2026, 0, 31, 0, 0))).toBe(true);
+    expect(isInQuietHours({ from: '00:00', to: '05:00' }, 'UTC', Date.UTC(2026, 0, 31, 0, 0))).toBe(true);
   });
 });
 
 describe('shouldNotify', () => {
   const user = { language: 'en', timezone: 'UTC' };
-  const question = (more: Partial<Question> = {}): Question => ({
+  const notifyContext = (more: Partial<NotifyContext> = {}): NotifyContext => ({
     channel: 'push',
     type: 'overspeed',
     severity: 'warning',
     config: defaultConfig(),
     vehiclePreference: { notificationTypes: ['overspeed', 'sos'], channels: ['push'], isDefault: true },
-    preferences: { values: defaultPreferences(user), said: {} },
+    preferences: { values: defaultPreferences(user), explicit: {} },
     nowMs: noonUtc,
     ...more,
   });
-  const saying = (said: object) => {
+  const withPreferences = (explicit: object) => {
     const values = defaultPreferences(user);
-    return { values: { ...values, notifications: { ...values.notifications, ...said } }, said };
+    return { values: { ...values, notifications: { ...values.notifications, ...explicit } }, explicit };
   };
   const sms = { ...defaultConfig().sms, enabled: true };
 
   it('sends push messages by default for selected types', () => {
     const config = defaultConfig();
-    expect(shouldNotify(question())).toBe(true);
-    expect(shouldNotify(question({ type: 'idling' }))).toBe(false);
-    expect(shouldNotify(question({ config: { ...config, push: { ...config.push, enabled: false } } }))).toBe(false);
+    expect(shouldNotify(notifyContext())).toBe(true);
+    expect(shouldNotify(notifyContext({ type: 'idling' }))).toBe(false);
+    expect(shouldNotify(notifyContext({ config: { ...config, push: { ...config.push, enabled: false } } }))).toBe(
+      false,
+    );
     const others = { ...config, push: { ...config.push, notification_types: ['sos'] } };
-    expect(shouldNotify(question({ config: others }))).toBe(false);
-    expect(shouldNotify(question({ preferences: saying({ push: false }) }))).toBe(false);
+    expect(shouldNotify(notifyContext({ config: others }))).toBe(false);
+    expect(shouldNotify(notifyContext({ preferences: withPreferences({ push: false }) }))).toBe(false);
   });
 
   it('uses the channels of the vehicle, by default those of the user', () => {
     const config = { ...defaultConfig(), sms };
-    const requested = question({ channel: 'sms', type: 'sos', config });
+    const requested = notifyContext({ channel: 'sms', type: 'sos', config });
     const preference = { notificationTypes: ['sos'], channels: ['sms'] as const, isDefault: false };
     expect(shouldNotify(requested)).toBe(false);
-    expect(shouldNotify({ ...requested, preferences: saying({ sms: true }) })).toBe(true);
+    expect(shouldNotify({ ...requested, preferences: withPreferences({ sms: true }) })).toBe(true);
     expect(shouldNotify({ ...requested, vehiclePreference: preference })).toBe(true);
-    expect(shouldNotify({ ...requested, vehiclePreference: preference, preferences: saying({ sms: false }) })).toBe(
-      false,
-    );
+    expect(
+      shouldNotify({ ...requested, vehiclePreference: preference, preferences: withPreferences({ sms: false }) }),
+    ).toBe(false);
     expect(
       shouldNotify({
         ...requested,
         vehiclePreference: { ...preference, channels: ['push'] },
-        preferences: saying({ sms: true }),
+        preferences: withPreferences({ sms: true }),
       }),
     ).toBe(false);
   });
@@ -75,9 +77,9 @@ describe('shouldNotify', () => {
     const quiet = { from: '11:00', to: '13:00' };
     const config = defaultConfig();
     const ofAccount = { ...config, push: { ...config.push, quiet_hours: quiet } };
-    expect(shouldNotify(question({ preferences: saying({ quiet_hours: quiet }) }))).toBe(false);
-    expect(shouldNotify(question({ config: ofAccount }))).toBe(false);
-    expect(shouldNotify(question({ config: ofAccount, severity: 'critical' }))).toBe(true);
-    expect(shouldNotify(question({ config: ofAccount, nowMs: noonUtc + 2 * 3_600_000 }))).toBe(true);
+    expect(shouldNotify(notifyContext({ preferences: withPreferences({ quiet_hours: quiet }) }))).toBe(false);
+    expect(shouldNotify(notifyContext({ config: ofAccount }))).toBe(false);
+    expect(shouldNotify(notifyContext({ config: ofAccount, severity: 'critical' }))).toBe(true);
+    expect(shouldNotify(notifyContext({ config: ofAccount, nowMs: noonUtc + 2 * 3_600_000 }))).toBe(true);
   });
 });

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { loadConfig } from '../assembly/config.ts';
 import { FakeProvider } from '../testing/fake-provider.ts';
-import { retryAfterMs } from './sending.ts';
-import { type SmsProvider, smsProviderOf } from './sms.ts';
+import { retryAfterMs } from './provider-client.ts';
+import { createSmsProvider, type SmsProvider } from './sms-provider.ts';
 
 let fake: FakeProvider;
 let provider: SmsProvider;
@@ -16,7 +16,7 @@ afterEach(async () => {
 
 const messages = { send: () => Promise.reject(new Error('not this way')) };
 const open = (env: Record<string, string>): SmsProvider => {
-  provider = smsProviderOf(loadConfig(env), messages, { retryMs: 1 });
+  provider = createSmsProvider(loadConfig(env), messages, { retryMs: 1 });
   return provider;
 };
 const message = { to: '+14155550100', from: null, text: 'AB12: SOS' };
@@ -55,11 +55,11 @@ describe('Twilio', () => {
 
   it('rejects an invalid number, and is retried when it is busy or rejects the key', async () => {
     fake.reply = () => ({ status: 400, body: { code: 21_211 } });
-    await expect(twilio().send(message)).rejects.toMatchObject({ name: 'SendingRefused' });
+    await expect(twilio().send(message)).rejects.toMatchObject({ name: 'PermanentSendError' });
     fake.reply = () => ({ status: 401 });
-    await expect(provider.send(message)).rejects.toMatchObject({ name: 'SendingFailed' });
+    await expect(provider.send(message)).rejects.toMatchObject({ name: 'TransientSendError' });
     fake.reply = () => ({ status: 429 });
-    await expect(provider.send(message)).rejects.toMatchObject({ name: 'SendingFailed' });
+    await expect(provider.send(message)).rejects.toMatchObject({ name: 'TransientSendError' });
     expect(fake.received).toHaveLength(6);
   });
 });
@@ -71,8 +71,8 @@ it('Plivo gets JSON', async () => {
   const [sent] = fake.received;
   expect(sent).toMatchObject({ method: 'POST', path: '/v1/Account/MA1/Message/' });
   expect(sent?.headers).toMatchObject({ authorization: basic('MA1:secret'), 'content-type': 'application/json' });
-  const posted: unknown = JSON.parse(sent?.body ?? '');
-  expect(posted).toEqual({ src: '14155550199', dst: '14155550100', text: 'AB12: SOS', type: 'sms' });
+  const requestBody: unknown = JSON.parse(sent?.body ?? '');
+  expect(requestBody).toEqual({ src: '14155550199', dst: '14155550100', text: 'AB12: SOS', type: 'sms' });
 });
 
 describe('Vonage', () => {
@@ -84,10 +84,10 @@ describe('Vonage', () => {
       VONAGE_API_SECRET: 'secret',
       VONAGE_URL: fake.url,
     });
-  const answering = (status: string) => () => ({ body: { messages: [{ status, 'message-id': 'id-1' }] } });
+  const vonageResponse = (status: string) => () => ({ body: { messages: [{ status, 'message-id': 'id-1' }] } });
 
   it('gets a form, with another coding for non-Latin letters', async () => {
-    fake.reply = answering('0');
+    fake.reply = vonageResponse('0');
     await expect(vonage().send(message)).resolves.toBe('id-1');
     await provider.send({ ...message, text: '紧急报警' });
     expect(fake.received.map(({ path }) => path)).toEqual(['/sms/json', '/sms/json']);
@@ -100,15 +100,15 @@ describe('Vonage', () => {
   });
 
   it('reports the fault in its response', async () => {
-    fake.reply = answering('1');
-    await expect(vonage().send(message)).rejects.toMatchObject({ name: 'SendingFailed' });
-    fake.reply = answering('3');
-    await expect(provider.send(message)).rejects.toMatchObject({ name: 'SendingRefused' });
+    fake.reply = vonageResponse('1');
+    await expect(vonage().send(message)).rejects.toMatchObject({ name: 'TransientSendError' });
+    fake.reply = vonageResponse('3');
+    await expect(provider.send(message)).rejects.toMatchObject({ name: 'PermanentSendError' });
   });
 });
 
 it('parses Retry-After in both forms', () => {
-  provider = smsProviderOf(loadConfig({}), messages);
+  provider = createSmsProvider(loadConfig({}), messages);
   const nowMs = Date.UTC(2026, 0, 31, 12);
   expect(retryAfterMs(null, nowMs)).toBeNull();
   expect(retryAfterMs('7', nowMs)).toBe(7_000);
@@ -123,6 +123,6 @@ it.each([
   [{ PUSH_PROVIDER: 'fcm', FCM_SERVICE_ACCOUNT: 'no json' }, /not valid JSON/],
   [{ PUSH_PROVIDER: 'fcm', FCM_SERVICE_ACCOUNT: '{"project_id":"p"}' }, /client_email/],
 ])('rejects the configuration %o', (env: Record<string, string>, fault) => {
-  provider = smsProviderOf(loadConfig({}), messages);
+  provider = createSmsProvider(loadConfig({}), messages);
   expect(() => loadConfig(env)).toThrow(fault);
 });

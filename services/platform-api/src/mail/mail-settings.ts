@@ -69,7 +69,7 @@ export function readSmtpServer(settings: MailSettings): SmtpServer | null {
   if (url === undefined && host === undefined) return null;
   if (url !== undefined && host !== undefined) throw new ConfigError('Set SMTP_URL or SMTP_HOST, not both.');
   if (from === undefined) throw new ConfigError('MAIL_FROM is required with SMTP_URL and SMTP_HOST.');
-  const address = url === undefined ? parseSmtpUrl(settings, host ?? '') : parseSender(url);
+  const address = url === undefined ? readHostSettings(settings, host ?? '') : parseSmtpUrl(url);
   return {
     ...address,
     requiresTls: !address.isImplicitTls && !settings.SMTP_ALLOW_PLAINTEXT && !isLoopback(address.host),
@@ -80,14 +80,17 @@ export function readSmtpServer(settings: MailSettings): SmtpServer | null {
 
 type Address = Pick<SmtpServer, 'host' | 'port' | 'isImplicitTls' | 'credentials'>;
 
-function parseSmtpUrl({ SMTP_PORT: port, SMTP_USER: user, SMTP_PASSWORD: pass }: MailSettings, host: string): Address {
+function readHostSettings(
+  { SMTP_PORT: port, SMTP_USER: user, SMTP_PASSWORD: pass }: MailSettings,
+  host: string,
+): Address {
   if ((user === undefined) !== (pass === undefined))
     throw new ConfigError('SMTP_USER and SMTP_PASSWORD must be set together.');
   const credentials = user === undefined || pass === undefined ? null : { user, pass };
   return { host, port, isImplicitTls: port === 465, credentials };
 }
 
-function parseSender(text: string): Address {
+function parseSmtpUrl(text: string): Address {
   try {
     const url = new URL(text);
     const isImplicitTls = url.protocol === 'smtps:';

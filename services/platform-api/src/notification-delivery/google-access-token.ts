@@ -1,6 +1,6 @@
 import { createSign } from 'node:crypto';
-import { type ProviderLine, parsedJson, SendingFailed } from './sending.ts';
-import type { ServiceAccount } from './settings.ts';
+import type { ServiceAccount } from './delivery-settings.ts';
+import { type ProviderClient, parseJson, TransientSendError } from './provider-client.ts';
 
 const scope = 'https://www.googleapis.com/auth/firebase.messaging';
 const grantType = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
@@ -11,10 +11,10 @@ const renewBeforeMs = 5 * 60_000;
 const base64url = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
 
 /** Signed statement for which Google grants an access token (RFC 7523). */
-export function assertionOf(account: ServiceAccount, nowMs: number): string {
+export function createAssertion(account: ServiceAccount, nowMs: number): string {
   const issuedAt = Math.floor(nowMs / 1_000);
   const { private_key_id: kid } = account;
-  const head = base64url({ alg: 'RS256', typ: 'JWT', ...(kid === undefined ? {} : { kid }) });
+  const header = base64url({ alg: 'RS256', typ: 'JWT', ...(kid === undefined ? {} : { kid }) });
   const claims = base64url({
     iss: account.client_email,
     scope,
@@ -22,21 +22,21 @@ export function assertionOf(account: ServiceAccount, nowMs: number): string {
     iat: issuedAt,
     exp: issuedAt + assertionSeconds,
   });
-  const signature = createSign('RSA-SHA256').update(`${head}.${claims}`).sign(account.private_key, 'base64url');
-  return `${head}.${claims}.${signature}`;
+  const signature = createSign('RSA-SHA256').update(`${header}.${claims}`).sign(account.private_key, 'base64url');
+  return `${header}.${claims}.${signature}`;
 }
 
 /** Provides the access token of a service account, cached until five minutes before its expiry. */
-export class GoogleToken {
+export class GoogleAccessToken {
   readonly #account: ServiceAccount;
-  readonly #line: ProviderLine;
+  readonly #client: ProviderClient;
   readonly #now: () => number;
   #token: { readonly value: string; readonly untilMs: number } | undefined;
   #pendingRequest: Promise<string> | undefined;
 
-  constructor(account: ServiceAccount, line: ProviderLine, now: () => number = Date.now) {
+  constructor(account: ServiceAccount, client: ProviderClient, now: () => number = Date.now) {
     this.#account = account;
-    this.#line = line;
+    this.#client = client;
     this.#now = now;
   }
 
@@ -56,16 +56,16 @@ export class GoogleToken {
 
   async #requestToken(): Promise<string> {
     const nowMs = this.#now();
-    const { status, text } = await this.#line.post({
+    const { status, text } = await this.#client.post({
       url: this.#account.token_uri,
       headers: { 'content-type': 'application/x-www-form-urlencoded', accept: 'application/json' },
-      body: new URLSearchParams({ grant_type: grantType, assertion: assertionOf(this.#account, nowMs) }).toString(),
+      body: new URLSearchParams({ grant_type: grantType, assertion: createAssertion(this.#account, nowMs) }).toString(),
     });
-    const response = parsedJson(text) as { access_token?: unknown; expires_in?: unknown } | undefined;
+    const response = parseJson(text) as { access_token?: unknown; expires_in?: unknown } | undefined;
     const { access_token: value, expires_in: seconds } = response ?? {};
     // The operator must correct wrong credentials; until then messages wait.
     if (status !== 200 || typeof value !== 'string' || typeof seconds !== 'number')
-      throw new SendingFailed(`the token endpoint returned ${status} without a token`);
+      throw new TransientSendError(`the token endpoint returned ${status} without a token`);
     this.#token = { value, untilMs: nowMs + seconds * 1_000 - renewBeforeMs };
     return value;
   }

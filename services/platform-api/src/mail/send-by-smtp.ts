@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream';
 import type SmtpConnection from 'nodemailer/lib/smtp-connection';
 import type { Message } from '../providers/message.ts';
-import { classifySmtpFailure } from './failures.ts';
-import type { SmtpServer } from './settings.ts';
+import { classifySmtpFailure } from './mail-failures.ts';
+import type { SmtpServer } from './mail-settings.ts';
 
 /** Called before the mail is handed over. If it rejects, nothing has been handed over. */
 export type OnHandOver = () => Promise<void>;
@@ -11,7 +11,7 @@ const connectTimeoutMs = 10_000;
 const socketTimeoutMs = 30_000;
 
 /**
- * Sends one mail on a connection of its own. Rejects with MailDeferred, or with MessageRefused if the mail must not be
+ * Sends one mail on a connection of its own. Rejects with MailDeferred, or with MessageRefusedError if the mail must not be
  * retried.
  */
 export async function sendBySmtp(server: SmtpServer, message: Message, onHandOver?: OnHandOver): Promise<void> {
