@@ -48,6 +48,7 @@ function fragment(
   frames: readonly SyntheticFrame[],
   tracks = { video: true, audio: true },
   fragmentMs = 200,
+  audioHeader: 'known' | 'as received' = 'known',
 ): Mp4Output {
   const { tags } = runTcp(Buffer.concat(packetizeFrames(frames)));
   const inits: Mp4Init[] = [];
@@ -67,7 +68,7 @@ function fragment(
   });
   const headers: { video: FlvTag | null; audio: FlvTag | null } = {
     video: tags.find((tag) => tag.track === 'video' && tag.isSequenceHeader) ?? null,
-    audio: tags.find((tag) => tag.track === 'audio' && tag.isSequenceHeader) ?? null,
+    audio: audioHeader === 'known' ? (tags.find((tag) => tag.track === 'audio' && tag.isSequenceHeader) ?? null) : null,
   };
   for (const tag of tags) {
     if (tag.isSequenceHeader && (tag.track === 'video' || tag.track === 'audio')) headers[tag.track] = tag;
@@ -135,6 +136,14 @@ describe('Mp4Fragmenter', () => {
       audio: false,
     });
     expect(inits[0]?.codecs).not.toContain('mp4a');
+  });
+
+  it('waits for the format of the audio, which a transcoder may deliver after the first picture', () => {
+    const video = videoFrames(encodeVideo('libx264', noB, 50), 'h264');
+    const late = aacFrames(1, 8000).map((frame) => ({ ...frame, timestampMs: frame.timestampMs + 600 }));
+    const { inits, fragments } = fragment(interleave(video, late), { video: true, audio: true }, 200, 'as received');
+    expect(inits).toEqual([expect.objectContaining({ codecs: expect.stringContaining('mp4a.40.2') })]);
+    expect(fragments.reduce((sum, { durationMs }) => sum + durationMs, 0)).toBe(2_000);
   });
 
   it('emits a new initialization segment when the size of the picture changes', () => {

@@ -41,6 +41,17 @@ export interface Mp4FragmenterOptions {
   readonly onFragment: (fragment: Mp4FragmentOutput) => void;
 }
 
+/** Sequence headers that apply to a tag; null while a track has none. */
+export interface Mp4SequenceHeaders {
+  readonly video: FlvTag | null;
+  readonly audio: FlvTag | null;
+}
+
+interface HeldTag {
+  readonly tag: FlvTag;
+  readonly headers: Mp4SequenceHeaders;
+}
+
 interface PendingPicture {
   readonly dtsMs: number;
   readonly compositionMs: number;
@@ -51,6 +62,8 @@ interface PendingPicture {
 const aacSoundFormat = 10;
 /** Duration of a picture whose successor is unknown. */
 const defaultPictureMs = 40;
+/** Time for which tags are held until the format of the audio is known, which the initialization segment declares. */
+const maxAudioWaitMs = 2_000;
 /** Difference between counted and received audio time at which the count is corrected. */
 const maxAudioDriftMs = 150;
 const videoUnitsPerMs = mp4VideoTimescale / 1000;
@@ -75,25 +88,45 @@ export class Mp4Fragmenter {
   /** Decoding time of the next audio frame in samples; null before the first. */
   #nextFrameTime: number | null = null;
   #sequenceNumber = 0;
+  /** Tags that wait for the format of the audio; null once it is known or given up. */
+  #held: HeldTag[] | null;
 
   constructor(options: Mp4FragmenterOptions) {
     this.#options = options;
+    this.#held = options.tracks.video && options.tracks.audio ? [] : null;
   }
 
   /** Handles a tag with the sequence headers that apply to it. */
-  push(tag: FlvTag, headers: { readonly video: FlvTag | null; readonly audio: FlvTag | null }): void {
+  push(tag: FlvTag, headers: Mp4SequenceHeaders): void {
     if (tag.isSequenceHeader) return;
-    if (tag.track === 'video' && this.#options.tracks.video) this.#pushVideo(tag, headers);
-    else if (tag.track === 'audio' && this.#options.tracks.audio) this.#pushAudio(tag, headers.audio);
+    if (this.#held === null) {
+      this.#handle(tag, headers);
+      return;
+    }
+    this.#held.push({ tag, headers });
+    const sinceMs = this.#held[0]?.tag.timestampMs ?? 0;
+    if (headers.audio !== null || tag.timestampMs - sinceMs >= maxAudioWaitMs) this.#releaseHeld(headers.audio);
   }
 
   /** Emits what has been collected, such as at the end of the stream. */
   flush(): void {
+    this.#releaseHeld(null);
     if (this.#pending !== null) this.#addPending(this.#pending.dtsMs + defaultPictureMs);
     this.#cut();
   }
 
-  #pushVideo(tag: FlvTag, headers: { readonly video: FlvTag | null; readonly audio: FlvTag | null }): void {
+  #releaseHeld(audio: FlvTag | null): void {
+    const held = this.#held ?? [];
+    this.#held = null;
+    for (const { tag, headers } of held) this.#handle(tag, { video: headers.video, audio: headers.audio ?? audio });
+  }
+
+  #handle(tag: FlvTag, headers: Mp4SequenceHeaders): void {
+    if (tag.track === 'video' && this.#options.tracks.video) this.#pushVideo(tag, headers);
+    else if (tag.track === 'audio' && this.#options.tracks.audio) this.#pushAudio(tag, headers.audio);
+  }
+
+  #pushVideo(tag: FlvTag, headers: Mp4SequenceHeaders): void {
     const picture = readVideoTag(tag.body);
     if (picture === null) return;
     if (this.#pending !== null) this.#addPending(tag.timestampMs);

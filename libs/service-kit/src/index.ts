@@ -73,7 +73,13 @@ export {
   verifyClipPath,
 } from './security/signed-urls/clip.ts';
 export { type FilePath, signFilePath, verifyFilePath } from './security/signed-urls/file.ts';
-export { type MediaPath, type MediaPathVerdict, signMediaPath, verifyMediaPath } from './security/signed-urls/media.ts';
+export {
+  type MediaPath,
+  type MediaPathSuffix,
+  type MediaPathVerdict,
+  signMediaPath,
+  verifyMediaPath,
+} from './security/signed-urls/media.ts';
 export { type SignatureVerdict, signQuery, verifyQuery } from './security/signed-urls/query.ts';
 export {
   isPublicAddress,

@@ -9,25 +9,30 @@ import {
   Lifecycle,
   type Logger,
   listen,
+  type Route,
   type Running,
   redactConfig,
 } from '@fleet/service-kit';
 import { connectRedis, pingRedis, type Redis, type StreamId, type StreamKind } from '@fleet/storage';
 import { type Config, schema } from './config.ts';
+import type { ViewerLimits } from './domain/flv-viewer.ts';
 import { StreamRegistry } from './domain/stream-registry.ts';
-import type { ViewerLimits } from './domain/viewer.ts';
 import { subscribeMediaControl } from './handlers/media-control.ts';
 import { serveStreamQueries } from './handlers/stream-queries.ts';
 import type { IngestCounters } from './ingest/camera-connection.ts';
 import { openIngestPort } from './ingest/ingest-port.ts';
 import { createMediaMetrics } from './metrics.ts';
 import { startPeriodicTask } from './periodic-task.ts';
-import { streamRoutes } from './routes/stream-flv.ts';
+import type { StreamAccessDeps } from './routes/stream-access.ts';
+import { flvRoutes } from './routes/stream-flv.ts';
+import { hlsRoutes } from './routes/stream-hls.ts';
+import { mp4Routes } from './routes/stream-mp4.ts';
 import { streamsRoute } from './routes/streams.ts';
 import { StreamClaims } from './store/stream-claims.ts';
 import { Transcoders } from './transcode/transcoders.ts';
 import { AacFormats, parseAacFormats } from './use-cases/aac-formats.ts';
 import { commandCamera } from './use-cases/command-camera.ts';
+import { HlsOutputs } from './use-cases/hls-outputs.ts';
 import { endOrphanedStreams, stopTimedOutStreams } from './use-cases/stop-stale-streams.ts';
 import { StreamEventPublisher } from './use-cases/stream-event-publisher.ts';
 
@@ -116,8 +121,10 @@ async function assemble(config: Config, pod: string, deps: Deps): Promise<MediaS
   });
   const counters: IngestCounters = { connections: 0, unsolicited: 0, invalidSims: 0, droppedPending: 0 };
 
+  const hls = new HlsOutputs(log);
+
   const app = createApp();
-  const api = createApi({ log, bodyLimitBytes: 1024, routes: createRoutes(config, registry, claims) });
+  const api = createApi({ log, bodyLimitBytes: 1024, routes: createRoutes(config, { registry, claims, hls }) });
   app.use(
     createAdminRouter(
       lifecycle,
@@ -154,7 +161,7 @@ async function assemble(config: Config, pod: string, deps: Deps): Promise<MediaS
 
   const onError = (error: unknown): void => log.error({ err: error }, 'periodic task failed');
   for (const [name, intervalMs, task] of [
-    ['timers', timerIntervalMs, () => checkTimers(registry, [live, history])],
+    ['timers', timerIntervalMs, () => checkTimers([live, history, registry, hls])],
     ['stream events', timerIntervalMs, () => eventPublisher.publishChanges(registry.streams)],
     ['claims', claimRenewalIntervalMs, () => registry.renewClaims()],
     ['overdue requests', staleStreamIntervalMs, () => stopTimedOutStreams(deps, claims, eventPublisher)],
@@ -174,10 +181,9 @@ async function assemble(config: Config, pod: string, deps: Deps): Promise<MediaS
   return { httpPort: http.port, livePort: live.port, historyPort: history.port, stop: () => lifecycle.stop() };
 }
 
-function checkTimers(registry: StreamRegistry, ports: readonly { check(nowMs: number): void }[]): void {
+function checkTimers(parts: readonly { check(nowMs: number): void }[]): void {
   const nowMs = performance.now();
-  for (const port of ports) port.check(nowMs);
-  registry.check(nowMs);
+  for (const part of parts) part.check(nowMs);
 }
 
 const toStreamLimits = (config: Config) => ({
@@ -190,21 +196,30 @@ const toStreamLimits = (config: Config) => ({
   hardQueueBytes: historyHardQueueBytes,
 });
 
-const createRoutes = (config: Config, registry: StreamRegistry, claims: StreamClaims) => [
-  ...streamRoutes({
+const getViewerLimits = (config: Config, kind: StreamKind): ViewerLimits =>
+  kind === 'live'
+    ? {
+        dropAfterMs: config.MEDIA_LIVE_DROP_AFTER_MS,
+        closeAfterMs: config.MEDIA_LIVE_CLOSE_AFTER_MS,
+        maxQueueBytes: liveQueueBytes,
+      }
+    : { dropAfterMs: null, closeAfterMs: config.MEDIA_HISTORY_CLOSE_AFTER_MS, maxQueueBytes: historyQueueBytes };
+
+function createRoutes(
+  config: Config,
+  { registry, claims, hls }: { registry: StreamRegistry; claims: StreamClaims; hls: HlsOutputs },
+): Route[] {
+  const access: StreamAccessDeps = {
     registry,
     isExpected: (id) => claims.isExpected(id),
-    viewerLimits: (kind): ViewerLimits =>
-      kind === 'live'
-        ? {
-            dropAfterMs: config.MEDIA_LIVE_DROP_AFTER_MS,
-            closeAfterMs: config.MEDIA_LIVE_CLOSE_AFTER_MS,
-            maxQueueBytes: liveQueueBytes,
-          }
-        : { dropAfterMs: null, closeAfterMs: config.MEDIA_HISTORY_CLOSE_AFTER_MS, maxQueueBytes: historyQueueBytes },
     signingSecret: config.MEDIA_SIGNING_SECRET,
     allowUnsigned: config.MEDIA_ACCEPT_UNSOLICITED,
     corsOrigin: config.MEDIA_CORS_ORIGIN,
-  }),
-  streamsRoute(registry),
-];
+  };
+  return [
+    ...flvRoutes({ ...access, viewerLimits: (kind) => getViewerLimits(config, kind) }),
+    ...mp4Routes(access),
+    ...hlsRoutes({ ...access, hls }),
+    streamsRoute(registry),
+  ];
+}

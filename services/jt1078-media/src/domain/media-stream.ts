@@ -8,7 +8,7 @@ import type { CameraLink } from './camera-link.ts';
 import { getRequestedMedia, type RequestedMedia } from './play-options.ts';
 import { PlaybackControl } from './playback-control.ts';
 import type { StreamLimits } from './stream-limits.ts';
-import type { Viewer } from './viewer.ts';
+import type { StreamViewer } from './stream-viewer.ts';
 import { ViewerGroup } from './viewer-group.ts';
 
 /** Returns the form of a terminal's AAC without ADTS; never rejects. */
@@ -109,7 +109,7 @@ export class MediaStream {
     });
   }
 
-  get viewers(): ReadonlySet<Viewer> {
+  get viewers(): ReadonlySet<StreamViewer> {
     return this.#viewers.viewers;
   }
 
@@ -196,7 +196,7 @@ export class MediaStream {
    * Adds a viewer, which starts as soon as its tracks are known. Calls `onNoMedia` when there is nothing for it to
    * play.
    */
-  join(viewer: Viewer, callbacks: { onStart: () => void; onNoMedia: () => void }): void {
+  join(viewer: StreamViewer, callbacks: { onStart: () => void; onNoMedia: () => void }): void {
     viewer.onStart = callbacks.onStart;
     viewer.onNoMedia = callbacks.onNoMedia;
     viewer.onDrain = () => this.#updateBackpressure();
@@ -204,9 +204,9 @@ export class MediaStream {
     this.#updateBackpressure();
   }
 
-  /** Removes a viewer that left or was closed. */
-  leave(viewer: Viewer): void {
-    if (!this.#viewers.remove(viewer)) return;
+  /** Removes a viewer that left, by default now, or was closed. */
+  leave(viewer: StreamViewer, leftAtMs?: number): void {
+    if (!this.#viewers.remove(viewer, leftAtMs)) return;
     this.counters.droppedTags += viewer.counters.droppedTags;
     this.#updateBackpressure();
   }

@@ -5,7 +5,7 @@ import type { CameraLink } from './camera-link.ts';
 import { type EndReason, type FindAacFormat, MediaStream, type StreamCounters } from './media-stream.ts';
 import type { StreamLimits } from './stream-limits.ts';
 import { formatStreamName } from './stream-name.ts';
-import type { Viewer } from './viewer.ts';
+import type { StreamViewer } from './stream-viewer.ts';
 
 /** Store of the claims on streams. */
 export interface ClaimStore {
@@ -43,7 +43,7 @@ export class StreamRegistry {
   readonly #log: Logger;
   readonly #streams = new Map<string, MediaStream>();
   /** Viewers of ended streams that still have queued data. */
-  readonly #draining = new Set<Viewer>();
+  readonly #draining = new Set<StreamViewer>();
   readonly #waiters = new Map<string, Set<(stream: MediaStream) => void>>();
   #isStopping = false;
 

@@ -6,7 +6,7 @@ import { ChunkCache } from './flv-chunks.ts';
 import { GopCache, type SequenceHeaders } from './gop-cache.ts';
 import { decideTracks, type PlayOptions, type RequestedMedia, type Tracks } from './play-options.ts';
 import type { StreamLimits } from './stream-limits.ts';
-import type { Viewer } from './viewer.ts';
+import type { StreamViewer } from './stream-viewer.ts';
 
 /** The stream whose tags the viewers get. */
 export interface ViewerGroupDeps {
@@ -26,7 +26,7 @@ const expectedViewerTimeoutMs = 2_000;
 /** Viewers of one stream. Starts each once its tracks are known, first with the cached tags, then with live ones. */
 export class ViewerGroup {
   readonly #deps: ViewerGroupDeps;
-  readonly #viewers = new Set<Viewer>();
+  readonly #viewers = new Set<StreamViewer>();
   readonly #cache: GopCache;
   readonly #chunkCache = new ChunkCache();
   #headers: SequenceHeaders = { video: null, audio: null };
@@ -44,7 +44,7 @@ export class ViewerGroup {
     this.#updateCacheMode();
   }
 
-  get viewers(): ReadonlySet<Viewer> {
+  get viewers(): ReadonlySet<StreamViewer> {
     return this.#viewers;
   }
 
@@ -63,7 +63,7 @@ export class ViewerGroup {
   }
 
   /** Adds a viewer, and starts it if its tracks are known already. */
-  add(viewer: Viewer): void {
+  add(viewer: StreamViewer): void {
     this.#viewers.add(viewer);
     this.#waitingViewers += 1;
     this.#viewerExpectedUntilMs = null;
@@ -71,12 +71,12 @@ export class ViewerGroup {
     this.#tryStart(viewer, performance.now());
   }
 
-  /** Removes a viewer that left or was closed. Returns false if it was not in the group. */
-  remove(viewer: Viewer): boolean {
+  /** Removes a viewer that left at the given time, or was closed. Returns false if it was not in the group. */
+  remove(viewer: StreamViewer, leftAtMs = performance.now()): boolean {
     if (!this.#viewers.delete(viewer)) return false;
     if (viewer.tracks === null) this.#waitingViewers -= 1;
     this.#updateListeners();
-    if (this.#viewers.size === 0) this.#idleSinceMs = performance.now();
+    if (this.#viewers.size === 0) this.#idleSinceMs = leftAtMs;
     this.#updateCacheMode();
     return true;
   }
@@ -151,7 +151,7 @@ export class ViewerGroup {
     return !hasRoom || isOverfull;
   }
 
-  #shouldReceive(viewer: Viewer, tag: FlvTag): boolean {
+  #shouldReceive(viewer: StreamViewer, tag: FlvTag): boolean {
     if (tag.track === 'video') return true;
     const isCopy = viewer.options.audio === 'copy' && this.#deps.muxer.audio?.needsTranscoding === true;
     return tag.track === (isCopy ? 'audioCopy' : 'audio');
@@ -161,7 +161,7 @@ export class ViewerGroup {
     for (const viewer of this.#viewers) if (viewer.tracks === null) this.#tryStart(viewer, nowMs);
   }
 
-  #tryStart(viewer: Viewer, nowMs: number): void {
+  #tryStart(viewer: StreamViewer, nowMs: number): void {
     if (viewer.isClosed) return;
     const tracks = decideTracks({
       requestedMedia: this.#deps.requestedMedia(),
@@ -177,7 +177,7 @@ export class ViewerGroup {
     else this.#start(viewer, tracks, nowMs);
   }
 
-  #start(viewer: Viewer, tracks: Tracks, nowMs: number): void {
+  #start(viewer: StreamViewer, tracks: Tracks, nowMs: number): void {
     this.#waitingViewers -= 1;
     this.#wasWatched = true;
     const metadata = this.#deps.muxer.createMetadata({

@@ -1,6 +1,6 @@
 import { randomInt, randomUUID } from 'node:crypto';
 import { type Bus, DeviceCommandServer, type IncomingCommand, openBus } from '@fleet/bus';
-import { createLogger, signMediaPath } from '@fleet/service-kit';
+import { createLogger, type MediaPathSuffix, signMediaPath } from '@fleet/service-kit';
 import { acknowledgeStream, connectRedis, type Redis, reserveStream, type StreamId } from '@fleet/storage';
 import { loadConfig } from '../config.ts';
 import { formatStreamName } from '../domain/stream-name.ts';
@@ -112,8 +112,19 @@ export const startService = (env: Record<string, string>): Promise<MediaService>
     { log },
   );
 
-export const signStreamUrl = (service: MediaService, id: StreamId, query: Record<string, string> = {}): string =>
-  signMediaPath(signingSecret, { ...id, baseUrl: `http://127.0.0.1:${service.httpPort}`, lifetimeMs: 60_000, query });
+export const signStreamUrl = (
+  service: MediaService,
+  id: StreamId,
+  query: Record<string, string> = {},
+  suffix?: MediaPathSuffix,
+): string =>
+  signMediaPath(signingSecret, {
+    ...id,
+    baseUrl: `http://127.0.0.1:${service.httpPort}`,
+    lifetimeMs: 60_000,
+    query,
+    ...(suffix === undefined ? {} : { suffix }),
+  });
 
 /** Reserves and acknowledges a stream, as device-api does before and after 0x9101. */
 export async function requestStream(

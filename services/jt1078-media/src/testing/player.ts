@@ -93,6 +93,7 @@ export async function fetchStatus(url: string): Promise<{ status: number; body: 
 export interface ProbedStream {
   codec_type: string;
   codec_name: string;
+  codec_tag_string: string;
   width?: number;
   height?: number;
   sample_rate?: string;

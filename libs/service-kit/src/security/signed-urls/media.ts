@@ -15,19 +15,24 @@ const withoutLeadingZeros = (imei: string): string => imei.replace(/^0+(?=.)/, '
 
 const signedText = (path: MediaPath): string => `${path.kind}/${withoutLeadingZeros(path.imei)}/${path.channel}`;
 
+/** End of a stream's path: FLV, fragmented MP4, or the HLS playlist and its files. */
+export type MediaPathSuffix = '.flv' | '.mp4' | `/${string}`;
+
 /**
- * Returns the URL of a stream on a media pod, valid for `lifetimeMs`; `query` (audio, hevc) is not signed. An open
- * response outlives its URL.
+ * Returns the URL of a stream on a media pod, valid for `lifetimeMs`; `query` (audio, hevc) and `suffix` (default .flv)
+ * are not signed. An open response outlives its URL.
  */
 export function signMediaPath(
   secret: string,
   path: MediaPath & {
     readonly baseUrl: string;
     readonly lifetimeMs: number;
+    readonly suffix?: MediaPathSuffix;
     readonly query?: Readonly<Record<string, string | undefined>>;
   },
 ): string {
-  const url = `${path.baseUrl.replace(/\/$/, '')}/${path.kind}/${withoutLeadingZeros(path.imei)}_${path.channel}.flv`;
+  const { baseUrl, kind, imei, channel, suffix = '.flv' } = path;
+  const url = `${baseUrl.replace(/\/$/, '')}/${kind}/${withoutLeadingZeros(imei)}_${channel}${suffix}`;
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(path.query ?? {})) if (value !== undefined) query.set(name, value);
   const { expires, signature } = signQuery(secret, signedText(path), path.lifetimeMs);

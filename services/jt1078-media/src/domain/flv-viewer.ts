@@ -3,6 +3,7 @@ import { createFlvHeader, type FlvTag } from '@fleet/jt1078';
 import { type ChunkCache, type ChunkFormat, encodeTags, lastChunk, type TimedTag, toChunk } from './flv-chunks.ts';
 import type { SequenceHeaders } from './gop-cache.ts';
 import type { PlayOptions, Tracks } from './play-options.ts';
+import type { StreamViewer, ViewerCounters } from './stream-viewer.ts';
 
 /** Limits of a slow viewer. */
 export interface ViewerLimits {
@@ -14,13 +15,6 @@ export interface ViewerLimits {
   readonly maxQueueBytes: number;
 }
 
-/** Counters of a viewer, read by the metrics. */
-export interface ViewerCounters {
-  sentTags: number;
-  droppedTags: number;
-  sentBytes: number;
-}
-
 interface QueuedTag extends TimedTag {
   readonly queuedAtMs: number;
 }
@@ -29,11 +23,11 @@ interface QueuedTag extends TimedTag {
 const batchBytes = 256 * 1024;
 
 /**
- * One response. Writes chunks to the socket directly, bypassing Node's HTTP response, so that a tag costs one write.
+ * One FLV response. Writes chunks to the socket directly, bypassing Node's HTTP response, so that a tag costs one write.
  * Tags that the socket does not accept are queued and shared between viewers. The queue of live video is bounded: once it
  * is too old or too long, frames are dropped up to the next key frame.
  */
-export class Viewer {
+export class FlvViewer implements StreamViewer {
   readonly options: PlayOptions;
   readonly joinedAtMs: number;
   readonly counters: ViewerCounters = { sentTags: 0, droppedTags: 0, sentBytes: 0 };
