@@ -1,13 +1,11 @@
 import { ensureStreams } from '@fleet/bus';
 import { type Lifecycle, type Running, retryUntilSuccess } from '@fleet/service-kit';
 import type { Returned } from '../telemetry/live.ts';
-import { deviceDetailHandlers } from './device-details.ts';
-import { keepDriverCards } from './driver-cards.ts';
-import { keepMediaEvents } from './media.ts';
 import { followMediaFiles } from './media-files.ts';
 import type { EventParts } from './parts.ts';
 import { Presence, type PresenceTimes } from './presence.ts';
 import { followStreams } from './streams.ts';
+import { terminalHandlers } from './terminal-handlers.ts';
 import { consumeTerminalMessages } from './terminal-messages.ts';
 import { followUploads } from './uploads.ts';
 
@@ -27,9 +25,7 @@ export function startEvents(parts: EventParts, lifecycle: Lifecycle, times?: Pre
     async () => {
       await ensureStreams(await parts.bus.jetstreamManager(), { replicas: parts.config.JETSTREAM_REPLICAS });
       consumers.push(
-        consumeTerminalMessages(parts, keepDriverCards),
-        consumeTerminalMessages(parts, keepMediaEvents),
-        ...deviceDetailHandlers.map((handler) => consumeTerminalMessages(parts, handler)),
+        ...terminalHandlers.map((handler) => consumeTerminalMessages(parts, handler)),
         followMediaFiles(parts),
         ...followUploads(parts),
       );

@@ -11,22 +11,26 @@ export interface TerminalMessage<B> {
   readonly receivedAtMs: number;
 }
 
-/** Message ids and their handler. */
-export interface TerminalHandler<D extends MessageDefinition> {
+/** A message and its handler. */
+export interface TerminalHandler<D extends MessageDefinition = MessageDefinition> {
   readonly definition: D;
-  /** Name of the durable consumer, shared by all replicas. */
-  readonly durable: string;
+  /** Name of the durable consumer, shared by all replicas. Default: `platform-` and the name of the message. */
+  readonly durable?: string;
   /** One after the other, if their order matters. */
   readonly isInOrder?: boolean;
-  readonly handle: (parts: EventParts, message: TerminalMessage<BodyOf<D>>) => Promise<void>;
+  handle(parts: EventParts, message: TerminalMessage<BodyOf<D>>): Promise<void>;
 }
+
+const durableNameOf = ({ name }: MessageDefinition): string =>
+  `platform-${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 
 /** Consumes uplink messages of one kind from EVENTS; each is acknowledged once its handler has succeeded. */
 export function consumeTerminalMessages<D extends MessageDefinition>(
   parts: EventParts,
-  { definition, durable, isInOrder = false, handle }: TerminalHandler<D>,
+  handler: TerminalHandler<D>,
 ): DurableConsumer {
   const { bus, log } = parts;
+  const { definition, durable = durableNameOf(definition), isInOrder = false } = handler;
   return new DurableConsumer(bus, {
     stream: 'EVENTS',
     durable,
@@ -37,7 +41,7 @@ export function consumeTerminalMessages<D extends MessageDefinition>(
       const read = readMessage(definition, message);
       // It will never become valid.
       if (read === null) return log.warn({ subject: message.subject }, 'invalid uplink message');
-      await handle(parts, read);
+      await handler.handle(parts, read);
     },
   });
 }

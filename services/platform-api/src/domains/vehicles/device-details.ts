@@ -23,8 +23,8 @@ export type StoredDeviceDetails = { readonly [K in keyof Schemas as CamelCase<K>
 /** A message in which a terminal reports details about itself. */
 interface DetailMessage<D extends MessageDefinition = MessageDefinition> {
   readonly definition: D;
-  /** Name of the durable consumer. */
-  readonly durable: string;
+  /** Name of the durable consumer, if it is not derived from the message. */
+  readonly durable?: string;
   readonly read: (body: BodyOf<D>) => Partial<DeviceDetails>;
 }
 
