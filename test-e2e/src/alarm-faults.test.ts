@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { LoadFleet } from '@fleet/terminal-simulator';
-import { campaignSize, campaignTimeoutMs, selfSigned } from '@fleet/testing';
+import { campaignSize, campaignTimeoutMs, selfSigned, waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { AlarmReceiver } from './testing/alarm-receiver.ts';
 import {
@@ -18,7 +18,6 @@ import { type DedicatedHarness, startHarness } from './testing/harness.ts';
 import { PlatformClient, type PlatformRecord } from './testing/platform-client.ts';
 import { SeededRandom } from './testing/seeded-random.ts';
 import { formatLocationName, readStoredLocations } from './testing/stored-locations.ts';
-import { waitFor } from './testing/wait-for.ts';
 
 // Each process is killed in random order, in two rounds, and restarts on a busy machine.
 jest.setTimeout(campaignTimeoutMs(1_200_000));
@@ -106,7 +105,7 @@ async function startLoad(): Promise<LoadFleet> {
       light.phones.slice(at, at + 10).map((imei) => client.requestData('/vehicles', { vehicle_no: `L${imei}`, imei })),
     );
   light.start();
-  await waitFor('all terminals to be online', () => light.counters.online === background.terminals, 120_000);
+  await waitFor(() => light.counters.online === background.terminals, 'all terminals to be online', 120_000);
   return light;
 }
 
@@ -159,7 +158,7 @@ async function killRound(random: SeededRandom, round: number): Promise<void> {
   const killed = new Map<string, number>();
   const names: readonly string[] = round % 2 === 1 ? [...processes, ...others] : processes;
   for (const name of random.shuffled(names)) {
-    await waitFor(`${name} to run`, () => harness.product.runtime.processes[name] !== undefined, recoveryMs);
+    await waitFor(() => harness.product.runtime.processes[name] !== undefined, `${name} to run`, recoveryMs);
     killed.set(name, killProcess(harness, name));
     const [isHealed, waitMs] = [random.next() < 0.4, random.between(100, 4_000)];
     // Written before the wait, so that a failed run can be repeated.
@@ -178,7 +177,7 @@ async function waitUntilAllHealthy(killed: ReadonlyMap<string, number>): Promise
       () => true,
       () => false,
     );
-  await waitFor('the Platform API to respond', checkPlatformApi, recoveryMs);
+  await waitFor(checkPlatformApi, 'the Platform API to respond', recoveryMs);
 }
 
 async function killAll(): Promise<void> {
@@ -238,7 +237,7 @@ async function expectReceipts(vehicle: AlarmedVehicle): Promise<void> {
   const deadlineMs = performance.now() + recoveryMs;
   const isReceivedOrLate = async (): Promise<boolean> =>
     isDeepStrictEqual(await readReceipts(), expected) || performance.now() > deadlineMs;
-  await waitFor('the alarms of a vehicle', isReceivedOrLate, 2 * recoveryMs);
+  await waitFor(isReceivedOrLate, 'the alarms of a vehicle', 2 * recoveryMs);
   expect(await readReceipts()).toEqual(expected);
 }
 
@@ -283,14 +282,14 @@ describe('alarms, locations and commands while processes are killed', () => {
     last += 1;
     const commands = sendCommands(new SeededRandom(last));
     await Promise.all([killAll(), ...each('word', raiseBits), ...each('sos', pressSos), ...each('items', raiseItems)]);
-    await waitFor('the others to be online again', () => load.counters.online === background.terminals, recoveryMs);
+    await waitFor(() => load.counters.online === background.terminals, 'the others to be online again', recoveryMs);
     const reported = load.counters.reportsAcknowledged - reportedBefore;
     expect(reported).toBeGreaterThan(background.terminals);
 
     for (const vehicle of allVehicles()) await expectReceipts(vehicle);
     const ids = toIds(await listNotifications());
     const isDelivered = (): boolean => [...ids].every((id) => receiver.notificationIds.has(id));
-    await waitFor('a delivery of every notification', isDelivered, recoveryMs);
+    await waitFor(isDelivered, 'a delivery of every notification', recoveryMs);
     process.stdout.write(formatSummary(ids, reported));
     const calls = await commands;
     expect(findWrongCommands(calls)).toEqual([]);

@@ -1,12 +1,11 @@
 import { once } from 'node:events';
 import type { SimulatedTerminal } from '@fleet/terminal-simulator';
-import { selfSigned } from '@fleet/testing';
+import { selfSigned, waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { WebSocket } from 'ws';
 import { AlarmReceiver, type Delivered } from './testing/alarm-receiver.ts';
 import { type ProductHarness, startHarness, type TerminalSetup, uniquePhone } from './testing/harness.ts';
 import { PlatformClient, type PlatformRecord } from './testing/platform-client.ts';
-import { waitFor } from './testing/wait-for.ts';
 
 // A simulated drive takes some seconds, more on a busy machine.
 jest.setTimeout(180_000);
@@ -56,7 +55,7 @@ async function collectMessages(messages: LiveMessage[]): Promise<void> {
   sockets.push(socket);
   socket.on('message', (data: Buffer) => messages.push(JSON.parse(data.toString()) as LiveMessage));
   await once(socket, 'open');
-  await waitFor('the first message', () => messages.length > 0);
+  await waitFor(() => messages.length > 0, 'the first message');
 }
 
 async function startVehicle(
@@ -89,7 +88,7 @@ describe('an SOS at a terminal', () => {
   it("is delivered to the owner's webhook, a websocket and the notification list", async () => {
     const { id, imei, terminal } = await startVehicle('SOS 1');
     const record = terminal.raiseAlarm('emergency');
-    const delivered = await waitFor('the delivery', () => findDelivered(imei, 'sos')[0], 60_000);
+    const delivered = await waitFor(() => findDelivered(imei, 'sos')[0], 'the delivery', 60_000);
     expect(delivered.secret).toBe('a-secret-of-ours');
     const { envelope } = delivered;
     expect(envelope).toMatchObject({ method: 'POST', path: '/alarms', query: 'from=fleet' });
@@ -115,15 +114,16 @@ describe('an SOS at a terminal', () => {
     expect(listed).toMatchObject([{ imei, vehicle_id: id, severity: 'critical', acknowledged_at: null }]);
     const { server_timestamp: at, location } = envelope.payload.notification;
     expect(listed).toMatchObject([{ server_timestamp: at, location }]);
-    await waitFor('the websocket', () => findLiveMessages(id, 'sos').length > 0, 60_000);
+    await waitFor(() => findLiveMessages(id, 'sos').length > 0, 'the websocket', 60_000);
     expect(findLiveMessages(id, 'sos')[0]?.data).toMatchObject({ id: listed[0]?.['id'], user: owner['id'], imei });
   });
 
   it('ends at the terminal when a user acknowledges it', async () => {
     const { id, terminal } = await startVehicle('SOS 2');
     terminal.raiseAlarm('emergency');
-    const alarm = await waitFor('the alarm', async () =>
-      (await listNotifications(id)).find((each) => each['notification_type'] === 'sos'),
+    const alarm = await waitFor(
+      async () => (await listNotifications(id)).find((each) => each['notification_type'] === 'sos'),
+      'the alarm',
     );
     const acknowledged = await client.requestData(`/notifications/${String(alarm['id'])}/acknowledge`, {
       note: 'on our way',
@@ -141,15 +141,15 @@ describe('an SOS at a terminal', () => {
     terminal.raiseAlarm('emergency');
     terminal.raiseAlarm('collision');
     await waitFor(
-      'the other notification',
       () => findDelivered(imei, 'collision').length > 0 && findLiveMessages(id, 'collision', messages).length > 0,
+      'the other notification',
       60_000,
     );
     const types = async (): Promise<unknown[]> =>
       (await listNotifications(id)).map((each) => each['notification_type']);
     await waitFor(
-      'both notifications in the list',
       async () => (await types()).filter((type) => type === 'sos' || type === 'collision').length === 2,
+      'both notifications in the list',
     );
     expect(findDelivered(imei, 'sos')).toEqual([]);
     expect(findLiveMessages(id, 'sos', messages)).toEqual([]);
@@ -161,14 +161,14 @@ describe('a terminal that reports a low battery', () => {
     const { id, imei, terminal } = await startVehicle('BATTERY 1');
     const item = (itemId: number, hex: string) => ({ id: itemId, bytes: Buffer.from(hex, 'hex') });
     terminal.report([item(0xfe, '0f'), item(0x61, '04d2')]);
-    await waitFor('the notification', () => findDelivered(imei, 'low_battery').length > 0, 60_000);
+    await waitFor(() => findDelivered(imei, 'low_battery').length > 0, 'the notification', 60_000);
     const [event] = findDelivered(imei, 'low_battery');
     expect(event?.envelope.payload.notification.attributes).toEqual({ battery_percent: 15 });
-    await waitFor('the history', async () => {
+    await waitFor(async () => {
       const found = await client.request(`/vehicles/${id}/locations?from=${Date.now() - 600_000}&to=${Date.now()}`);
       const points = (Array.isArray(found) ? found : found['data']) as PlatformRecord[];
       return points.some((point) => point['battery_percent'] === 15 && point['external_voltage'] === 12.34);
-    });
+    }, 'the history');
   });
 });
 
@@ -182,10 +182,10 @@ describe('a drive through a geofence', () => {
       position.latitudeDeg = latitudeDeg;
       const { time } = terminal.report();
       // Terminal timestamps have a resolution of one second, and the second fix needs another timestamp.
-      await waitFor('the next second', () => new Date(Date.now() + 8 * 3_600_000).toISOString().slice(0, 19) > time);
+      await waitFor(() => new Date(Date.now() + 8 * 3_600_000).toISOString().slice(0, 19) > time, 'the next second');
     };
     for (const latitude of [22.6, 22.6, 22.55, 22.55, 22.6, 22.6]) await report(latitude);
-    await waitFor('both events', () => findDelivered(imei, 'geofence').length === 2, 60_000);
+    await waitFor(() => findDelivered(imei, 'geofence').length === 2, 'both events', 60_000);
     const events = findDelivered(imei, 'geofence').map(({ envelope }) => envelope.payload.notification.attributes);
     expect(events).toEqual(
       expect.arrayContaining(
@@ -196,7 +196,7 @@ describe('a drive through a geofence', () => {
       const found = await client.request(`/vehicles/${id}/locations?from=${Date.now() - 600_000}&to=${Date.now()}`);
       return (Array.isArray(found) ? found : found['data']) as PlatformRecord[];
     };
-    await waitFor('the history', async () => (await history()).length >= 6, 60_000);
+    await waitFor(async () => (await history()).length >= 6, 'the history', 60_000);
     expect((await history()).map(({ latitude }) => latitude)).toEqual(expect.arrayContaining([22.6, 22.55]));
   });
 });

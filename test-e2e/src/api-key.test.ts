@@ -4,13 +4,13 @@ import { join } from 'node:path';
 import { openBus, request, revokeKey } from '@fleet/bus';
 import { createLogger } from '@fleet/service-kit';
 import type { SimulatedTerminal } from '@fleet/terminal-simulator';
+import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { MongoClient } from 'mongodb';
 import { createClient } from 'redis';
 import { type ApiRequest, createApiSender, deviceCommands } from './testing/device-api.ts';
 import { type ProductHarness, startHarness } from './testing/harness.ts';
 import { expectApiError, type HttpReply, send } from './testing/http.ts';
-import { waitFor } from './testing/wait-for.ts';
 
 let harness: ProductHarness;
 let terminal: SimulatedTerminal;
@@ -82,7 +82,7 @@ describe('a product that requires an API key', () => {
     expect((await api(wake, withKey(key))).text).toBe('{"result":"success"}');
     expect((await api(start, withKey(key))).text).toBe('{"response_id":"0x9101","result":"success"}');
     const camera = `/health/camera?imei=${terminal.phone}&channel=1`;
-    await waitFor('the camera to stream', async () => (await api(camera)).status === 200);
+    await waitFor(async () => (await api(camera)).status === 200, 'the camera to stream');
     expect((await api(pause, withKey(key))).text).toBe('{"response_id":"0x9102","result":"success"}');
     expectApiError(await api(watch, withKey(key)), 404);
     expectApiError(await api('/wakeup?imei=013900000001', withKey(key)), 404);
@@ -140,29 +140,29 @@ describe('a product that requires an API key', () => {
     } finally {
       await bus.close();
     }
-    await waitFor('the refusal', async () => (await api(wake, withKey(key))).status === 401, 5_000);
+    await waitFor(async () => (await api(wake, withKey(key))).status === 401, 'the refusal', 5_000);
 
     // A restarted platform-api gets the same key from its environment and does not reactivate it.
     const { processes } = harness.product.runtime;
     const pid = processes['platform-api'];
     if (pid === undefined) throw new Error('platform-api does not run');
     process.kill(pid, 'SIGKILL');
-    await waitFor('another platform-api', () => {
+    await waitFor(() => {
       const now = harness.product.runtime.processes['platform-api'];
       return now !== undefined && now !== pid;
-    });
+    }, 'another platform-api');
     const { health } = harness.product.runtime;
     const isReady = async (): Promise<boolean> => {
       const response = await fetch(`${health['platform-api']}/readyz`).catch(() => undefined);
       return response?.status === 200;
     };
-    await waitFor('platform-api to be ready', isReady, 60_000);
+    await waitFor(isReady, 'platform-api to be ready', 60_000);
     // No service can verify a key while platform-api is unavailable: the response is 503, never 200.
-    await waitFor('a response', async () => {
+    await waitFor(async () => {
       const { status } = await api(wake, withKey(key));
       expect([401, 503]).toContain(status);
       return status === 401;
-    });
+    }, 'a response');
   }, 120_000);
 });
 

@@ -6,11 +6,11 @@ import {
   type SafetyAlarmRecord,
   type SimulatedTerminal,
 } from '@fleet/terminal-simulator';
+import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { killProcess, waitForRestart } from './testing/faults.ts';
 import { type DedicatedHarness, leaseHarness, type TerminalSetup, uniquePhone } from './testing/harness.ts';
 import { PlatformClient, type PlatformRecord } from './testing/platform-client.ts';
-import { waitFor } from './testing/wait-for.ts';
 
 // File transfers take some seconds, and the platform waits a minute before it requests missing files again.
 jest.setTimeout(240_000);
@@ -67,7 +67,6 @@ const fromMs = Date.now() - 3_600_000;
 /** Waits for the alarm's notification until `count` files are linked to it. */
 const waitForLinked = ({ id }: Driver, type = 'dsm_phone', count = 2): Promise<PlatformRecord> =>
   waitFor(
-    `${count} files of ${type}`,
     async () => {
       const path = `/notifications/vehicle-notifications/${id}?from=${fromMs}`;
       const list = (await client.request(path))['data'] as PlatformRecord[];
@@ -75,6 +74,7 @@ const waitForLinked = ({ id }: Driver, type = 'dsm_phone', count = 2): Promise<P
         (each) => each['notification_type'] === type && (each['media'] as PlatformRecord[]).length === count,
       );
     },
+    `${count} files of ${type}`,
     arriveMs,
   );
 
@@ -147,7 +147,7 @@ describe('the attachments of an alarm', () => {
   it('are complete and stored once when upload-ftp is killed in the middle of a file', async () => {
     const car = await driver({ attachmentBytesPerSecond: 300_000, attachmentRetries: 100 });
     const { uploads } = usePhone(car);
-    await waitFor('half of the video', () => (uploads[0]?.files[1]?.sentBytes ?? 0) > film.length / 3, arriveMs);
+    await waitFor(() => (uploads[0]?.files[1]?.sentBytes ?? 0) > film.length / 3, 'half of the video', arriveMs);
     const former = killProcess(harness, 'upload-ftp');
     await waitForRestart(harness, 'upload-ftp', former);
     const notification = await waitForLinked(car);
@@ -159,7 +159,7 @@ describe('the attachments of an alarm', () => {
   it('are requested again after the terminal has given up', async () => {
     const car = await driver({ attachmentRetries: 0, attachmentFaults: [{ how: 'reset', afterBytes: 200_000 }] });
     const { uploads } = usePhone(car);
-    await waitFor('the terminal to give up', () => uploads[0]?.state === 'failed', arriveMs);
+    await waitFor(() => uploads[0]?.state === 'failed', 'the terminal to give up', arriveMs);
     expect(await download(await waitForLinked(car))).toEqual(whole());
     expect(uploads).toMatchObject([{ state: 'failed' }, { state: 'completed' }]);
     expect(await listStored(car)).toHaveLength(2);

@@ -1,11 +1,11 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type BrowserContext, chromium } from 'playwright-core';
 import { joinSharedHarness, type ProductHarness } from './testing/harness.ts';
 import { servePlayer } from './testing/player-page.ts';
-import { waitFor } from './testing/wait-for.ts';
 
 /** Allows no external DNS lookups: the browser plays only a page on the loopback interface. */
 const quiet = [
@@ -55,14 +55,10 @@ describe('a browser with a plain mpegts.js player', () => {
       const page = await browser.newPage();
       await page.goto(player.url);
       const readState = (): Promise<PlayerState> => page.evaluate<PlayerState>(readPlayer);
-      const state = await waitFor(
-        'three seconds of video',
-        async () => {
-          const now = await readState();
-          return now.errors.length > 0 || (now.currentTime > 3 && now.pictures > 30) ? now : undefined;
-        },
-        40_000,
-      );
+      const state = await waitFor(async () => {
+        const now = await readState();
+        return now.errors.length > 0 || (now.currentTime > 3 && now.pictures > 30) ? now : undefined;
+      }, 'three seconds of video');
       expect(state.errors).toEqual([]);
       expect(state.media).toMatchObject({ width: 640, hasAudio: audio !== 'none' });
       expect(state.soundBytes > 0).toBe(audio !== 'none');

@@ -3,11 +3,11 @@ import { readdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { decodedFrameHashes } from '@fleet/terminal-simulator';
+import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { killProcess, waitForRestart } from './testing/faults.ts';
 import { type DedicatedHarness, leaseHarness } from './testing/harness.ts';
 import { UploadCamera, uploadAction } from './testing/upload-camera.ts';
-import { waitFor } from './testing/wait-for.ts';
 
 jest.setTimeout(120_000);
 
@@ -59,11 +59,11 @@ describe('the video of an upload', () => {
     expect([beyond.status, await beyond.json()]).toMatchObject([416, { status: 416 }]);
 
     await waitForRestart(harness, 'upload-ftp', killProcess(harness, 'upload-ftp'));
-    await waitFor('the download to work again', async () => {
+    await waitFor(async () => {
       const again = await camera.download(videoId);
       const bytes = await readBytes(again);
       return again.status === 200 ? bytes.equals(whole) : undefined;
-    });
+    }, 'the download to work again');
   });
 
   it('is an MP4 with the same pictures, created once and deleted with the upload', async () => {

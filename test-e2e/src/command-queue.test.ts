@@ -1,9 +1,9 @@
 import { textMessage } from '@fleet/jt808';
 import type { SimulatedTerminal } from '@fleet/terminal-simulator';
+import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { killProcess, waitForRestart } from './testing/faults.ts';
 import { type DedicatedHarness, getJson, leaseHarness, uniquePhone } from './testing/harness.ts';
-import { waitFor } from './testing/wait-for.ts';
 
 let harness: DedicatedHarness;
 let headers: Record<string, string>;
@@ -52,7 +52,7 @@ async function queueCommand(path: string, type: string, params: object = {}): Pr
 }
 
 const waitForStatus = (path: string, status: string): Promise<unknown> =>
-  waitFor(`${path} to be ${status}`, async () => (await request(path))?.data['status'] === status, 90_000);
+  waitFor(async () => (await request(path))?.data['status'] === status, `${path} to be ${status}`, 90_000);
 
 const frames = (terminal: SimulatedTerminal): number => terminal.receivedFrames(textMessage.id).length;
 

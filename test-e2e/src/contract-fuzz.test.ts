@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createRecordings, type PlatformMessage, type SimulatedTerminal } from '@fleet/terminal-simulator';
-import { campaignSize, campaignTimeoutMs } from '@fleet/testing';
+import { campaignSize, campaignTimeoutMs, waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startConnectionDropper } from './testing/connection-dropper.ts';
 import { type FuzzOptions, formatCounts, fuzz } from './testing/fuzzer.ts';
@@ -12,7 +12,6 @@ import {
   type TerminalSetup,
   uniquePhone,
 } from './testing/harness.ts';
-import { waitFor } from './testing/wait-for.ts';
 
 /** FUZZ_SEED selects other requests, FUZZ_EXAMPLES a larger number. */
 const seed = Number(process.env['FUZZ_SEED'] ?? 20_261_121);
@@ -86,7 +85,7 @@ async function createUploads(): Promise<string[]> {
   const fast = await camera();
   for (let minutes = 9; minutes > 5; minutes -= 1) {
     const id = await requestUpload(fast, minutes);
-    await waitFor('an upload to be complete', async () => (await waitForUpload(id)).status === 'completed');
+    await waitFor(async () => (await waitForUpload(id)).status === 'completed', 'an upload to be complete');
     ids.push(id);
   }
   const cancelled = await camera(slow);

@@ -1,11 +1,11 @@
 import type { SimulatedTerminal } from '@fleet/terminal-simulator';
+import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type ApiRequest, createApiSender, deviceCommands } from './testing/device-api.ts';
 import { leaseHarness, type ProductHarness } from './testing/harness.ts';
 import { expectApiError, type HttpReply } from './testing/http.ts';
 import { IdleCamera, requestUpload } from './testing/idle-camera.ts';
 import { readCounter } from './testing/metrics.ts';
-import { waitFor } from './testing/wait-for.ts';
 
 let harness: ProductHarness;
 
@@ -94,10 +94,10 @@ describe('the device reply timeout with the settings of a real start', () => {
     // Same product, terminal and connection: the next command gets its own reply instead of the late one.
     terminal.setBehaviour({ kind: 'slow', delayMs: 700 });
     const next = measureReply(`/realtime/start-stream?${camera}`);
-    await waitFor('the next command', () => terminal.receivedFrames(0x9101).length === 2);
+    await waitFor(() => terminal.receivedFrames(0x9101).length === 2, 'the next command');
     respondLate(terminal, 0x9101);
     respondLate(terminal, 0x9102);
-    await waitFor('the late replies to be counted', async () => (await countUnmatched()) === unmatchedBefore + 2);
+    await waitFor(async () => (await countUnmatched()) === unmatchedBefore + 2, 'the late replies to be counted');
     const { reply } = await next;
     expect([reply.status, JSON.parse(reply.text)]).toEqual([200, { response_id: '0x9101', result: 'success' }]);
     waking.resetBehaviour();

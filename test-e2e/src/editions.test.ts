@@ -1,12 +1,12 @@
 import type { Edition } from '@fleet/jt808';
 import type { PlatformMessage, SimulatedTerminal } from '@fleet/terminal-simulator';
+import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createApiSender, parseReply, span, toDeviceResponse } from './testing/device-api.ts';
 import { joinSharedHarness, type ProductHarness, uniquePhone } from './testing/harness.ts';
 import { expectApiError } from './testing/http.ts';
 import { createRecording, type UploadResponse } from './testing/idle-camera.ts';
 import { createGeneralResponse } from './testing/responses.ts';
-import { waitFor } from './testing/wait-for.ts';
 
 // Tests every endpoint with every edition and every spelling of a terminal number. Bodies are compared byte by byte
 // with the tables of the standards.
@@ -111,10 +111,10 @@ describe.each(devices())('%s', (_name, { edition, phone, spellings, wakeUp }) =>
     const { host, live_port: port } = harness.product.runtime.jt1078;
     const server = host.length.toString(16).padStart(2, '0') + ascii(host) + port.toString(16).padStart(4, '0');
     expect(bodies(0x9101)).toEqual([`${server}0000010000`]);
-    await waitFor('the camera to stream', async () => {
+    await waitFor(async () => {
       const healthReplies = await Promise.all(spellings.map((imei) => api(`/health/camera?imei=${imei}&channel=1`)));
       return healthReplies.every(({ status }) => status === 200);
-    });
+    }, 'the camera to stream');
     for (const [index, imei] of spellings.entries()) {
       const path = `/realtime/control-stream?imei=${imei}&channel=1&ctrl_instruction=1&stream_type=${index}`;
       expect(parseReply(await api(path))).toEqual(toDeviceResponse(0x9102));

@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { SimulatedTerminal } from '@fleet/terminal-simulator';
+import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type ApiRequest, createApiSender, deviceCommands, parseReply, span } from './testing/device-api.ts';
 import { buildRequest, type Endpoint, listEndpoints } from './testing/endpoints.ts';
@@ -12,7 +13,6 @@ import { createRecording, IdleCamera, requestUpload, type UploadResponse } from 
 import { invalidBodies, invalidControlBodies, invalidTextBodies } from './testing/invalid-parameters.ts';
 import { createGeneralResponse } from './testing/responses.ts';
 import { Viewer } from './testing/viewer.ts';
-import { waitFor } from './testing/wait-for.ts';
 
 // Tests the Errors table of interface.md row by row. Requests that hit a limit (429, and 503 of the request limit) are
 // in limits.test.ts. The timeouts of a real start (90 and 15 s) are in device-reply-wait.test.ts.
@@ -39,7 +39,7 @@ async function fetchUpload(videoId: string): Promise<UploadResponse> {
 }
 
 const waitForStatus = (videoId: string, status: string): Promise<unknown> =>
-  waitFor(`the upload to be ${status}`, async () => (await fetchUpload(videoId)).status === status);
+  waitFor(async () => (await fetchUpload(videoId)).status === status, `the upload to be ${status}`);
 
 describe('status 400', () => {
   const endpoints = listEndpoints('013900000001').map((endpoint) => [`${endpoint.method} ${endpoint.path}`, endpoint]);
@@ -187,8 +187,8 @@ describe('status 404', () => {
     const videoId = await requestUpload(api, idle.phone);
     await idle.terminal.stop();
     await waitFor(
-      'the device to disconnect',
       async () => (await api(`/health/device?imei=${idle.phone}`)).status === 503,
+      'the device to disconnect',
     );
     const reply = await api(`/videos/control?video_id=${videoId}&action=0`);
     expect(expectApiError(reply, 404)).toBe('The device is not connected.');
@@ -245,7 +245,7 @@ describe('status 409', () => {
     const videoId = await requestUpload(api, idle.phone);
     idle.holdResponses();
     const overtaken = api(`/videos/control?video_id=${videoId}&action=0`);
-    await waitFor('the pause command to be sent', () => idle.terminal.receivedFrames(0x9207).length === 1);
+    await waitFor(() => idle.terminal.receivedFrames(0x9207).length === 1, 'the pause command to be sent');
     idle.sendCompletion(1);
     await waitForStatus(videoId, 'failed');
     idle.release();
@@ -354,9 +354,9 @@ describe('status 502', () => {
     expect((await api(`/realtime/start-stream?${camera(terminal)}`)).status).toBe(200);
     const path = `/realtime/stream.flv?${camera(terminal)}`;
     const viewer = new Viewer(`${harness.product.runtime.base_url}/api/v1${path}`);
-    await waitFor('a picture', () => viewer.pictures.length > 0);
+    await waitFor(() => viewer.pictures.length > 0, 'a picture');
     const former = killProcess(harness, 'jt1078-media');
-    await waitFor('the end of the response', () => viewer.ended !== undefined);
+    await waitFor(() => viewer.ended !== undefined, 'the end of the response');
     expect(expectApiError(await api(path), 502)).toBe('The media server returned an error.');
     await waitForRestart(harness, 'jt1078-media', former);
     await waitUntilHealthy(harness);

@@ -3,10 +3,10 @@ import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type StartedHarness, startHarness } from './testing/harness.ts';
 import { Viewer } from './testing/viewer.ts';
-import { waitFor } from './testing/wait-for.ts';
 
 let harness: StartedHarness;
 const folders: string[] = [];
@@ -114,18 +114,14 @@ describe('the local start', () => {
       const pid = harness.product.runtime.processes[name];
       if (pid === undefined) throw new Error(`${name} does not run`);
       process.kill(pid, 'SIGKILL');
-      const next = await waitFor(`another ${name}`, () => {
+      const next = await waitFor(() => {
         const now = harness.product.runtime.processes[name];
         return now === pid ? undefined : now;
-      });
+      }, `another ${name}`);
       expect(isAlive(next)).toBe(true);
       expect(isAlive(pid)).toBe(false);
       expect(harness.product.output()).toMatch(new RegExp(`${name} ended \\(signal SIGKILL\\); restarting it`));
-      await waitFor(
-        'health',
-        async () => (await harness.get('/health').catch(() => undefined))?.status === 200,
-        30_000,
-      );
+      await waitFor(async () => (await harness.get('/health').catch(() => undefined))?.status === 200, 'health');
       expect(Object.keys(harness.product.runtime.processes).toSorted()).toEqual(names.toSorted());
     },
     60_000,
@@ -139,7 +135,7 @@ describe('the local start', () => {
     const { runtime, dataDir } = harness.product;
     await harness.get(`/realtime/start-stream?imei=${terminal.phone}&channel=1`);
     const viewer = new Viewer(`${runtime.base_url}/api/v1/realtime/stream.flv?imei=${terminal.phone}&channel=1`);
-    await waitFor('a picture', () => viewer.pictures.length > 0);
+    await waitFor(() => viewer.pictures.length > 0, 'a picture');
     const inFlight = harness.get(`/wakeup?imei=${silent.phone}`).then(
       (response) => response.status,
       () => 'cut',
@@ -152,9 +148,9 @@ describe('the local start', () => {
     // Every process exited by itself during the shutdown; none was killed.
     expect(pids.filter(isAlive)).toEqual([]);
     expect(existsSync(dataDir)).toBe(false);
-    await waitFor('the end of the stream', () => viewer.ended !== undefined);
+    await waitFor(() => viewer.ended !== undefined, 'the end of the stream');
     expect([502, 503, 'cut']).toContain(await inFlight);
-    await waitFor('the terminals to be disconnected', () => !terminal.isOnline && !silent.isOnline);
+    await waitFor(() => !terminal.isOnline && !silent.isOnline, 'the terminals to be disconnected');
     const ports = [runtime.base_url, runtime.video_url, ...Object.values(runtime.health)].map(
       (url) => new URL(url).port,
     );

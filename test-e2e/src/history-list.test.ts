@@ -6,11 +6,11 @@ import {
   type SimulatedTerminal,
   type TerminalMessage,
 } from '@fleet/terminal-simulator';
+import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { leaseHarness, type ProductHarness, shortWaitSettings, uniquePhone } from './testing/harness.ts';
 import { createRecording, editions } from './testing/playback.ts';
 import { createVehicle } from './testing/vehicle.ts';
-import { waitFor } from './testing/wait-for.ts';
 
 let harness: ProductHarness;
 
@@ -164,10 +164,10 @@ describe('a camera with its own time zone', () => {
     const span = 'start_time=2026-08-01T13:25:00Z&end_time=2026-08-01T13:35:00Z';
     expect(await list(phone, `channel=1&${span}`)).toMatchObject({ status: 200, body: { total_resources: 0 } });
     await createVehicle(harness, phone, '-03:30');
-    const entry = await waitFor('the vehicle record to take effect', async () => {
+    const entry = await waitFor(async () => {
       const { body } = await list(phone, `channel=1&${span}`);
       return (body as { total_resources: number }).total_resources === 1 && body;
-    });
+    }, 'the vehicle record to take effect');
     expect(entry).toMatchObject({
       resources: [{ playback_start_time: '2026-08-01T10:00:00-03:30', playback_end_time: '2026-08-01T10:10:00-03:30' }],
     });

@@ -1,8 +1,8 @@
+import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type ProductHarness, startHarness } from './testing/harness.ts';
 import { editions, expectSmooth, formatTimeParameter, getSteps, Playback } from './testing/playback.ts';
 import { Viewer } from './testing/viewer.ts';
-import { waitFor } from './testing/wait-for.ts';
 
 const success = { status: 200, body: { response_id: '0x9201', result: 'success' } };
 const controlled = { status: 200, body: { response_id: '0x9202', result: 'success' } };
@@ -20,7 +20,7 @@ beforeAll(async () => {
 afterAll(() => harness.stop(), 60_000);
 
 const waitForPictures = (viewer: Viewer, count: number): Promise<unknown> =>
-  waitFor(`${count} pictures`, () => viewer.pictures.length >= count, 40_000);
+  waitFor(() => viewer.pictures.length >= count, `${count} pictures`);
 
 describe('playback of a recording', () => {
   it.each(editions.flatMap((edition) => (['list', 'general', 'both'] as const).map((by) => [...edition, by] as const)))(
@@ -79,7 +79,7 @@ describe('playback of a recording', () => {
     const again = playback.watch();
     await waitForPictures(again, 5);
     await harness.get(`/realtime/control-stream?${query}&ctrl_instruction=0`);
-    await waitFor('the end of live video', () => live.ended !== undefined);
+    await waitFor(() => live.ended !== undefined, 'the end of live video');
     await waitForPictures(again, again.pictures.length + 10);
     await playback.control(2);
     await playback.expectEnd(again);
@@ -102,7 +102,7 @@ describe('playback of a recording', () => {
     expect(await playback.start()).toMatchObject(success);
     expect(playback.terminal.receivedFrames(0x9201)).toHaveLength(1);
     const viewer = playback.watch();
-    await waitFor('a response', () => viewer.status !== undefined);
+    await waitFor(() => viewer.status !== undefined, 'a response');
     expect(viewer.status).toBe(502);
     viewer.leave();
   }, 60_000);
@@ -143,7 +143,7 @@ describe('pausing a playback', () => {
     expect(await playback.control(1)).toMatchObject(controlled);
     expect(playback.stream.state).toBe('paused');
     const pausedAtMs = performance.now();
-    await waitFor('a long silence', () => performance.now() - pausedAtMs > dataTimeoutMs + 2_000);
+    await waitFor(() => performance.now() - pausedAtMs > dataTimeoutMs + 2_000, 'a long silence');
     const before = viewer.pictures.length;
     expect(viewer.ended).toBeUndefined();
     expect(await playback.fetchFlvStatus()).toBe(200);
@@ -171,7 +171,7 @@ describe('seeking in a playback', () => {
       expect(await playback.control(5, `&drag_playback_time=${formatTimeParameter(seconds)}`)).toMatchObject(
         controlled,
       );
-      await waitFor(`the position: ${tag}`, () => Math.abs(playback.position - seconds) < 8);
+      await waitFor(() => Math.abs(playback.position - seconds) < 8, `the position: ${tag}`);
       await waitForPictures(viewer, before + 25);
     }
     expect(await playback.control(2)).toMatchObject(controlled);
@@ -212,11 +212,11 @@ describe('changing the playback speed', () => {
       const viewer = playback.watch();
       await waitForPictures(viewer, 20);
       await playback.control(5, `&drag_playback_time=${formatTimeParameter(3_600)}`);
-      await waitFor('the middle', () => Math.abs(playback.position - 3_600) < 5);
+      await waitFor(() => Math.abs(playback.position - 3_600) < 5, 'the middle');
       expect(await playback.control(how, times)).toMatchObject(controlled);
       const from = viewer.pictures.length;
       const [startedMs, startedAt] = [performance.now(), playback.position];
-      await waitFor('six seconds', () => performance.now() - startedMs > 6_000);
+      await waitFor(() => performance.now() - startedMs > 6_000, 'six seconds');
       const [tookMs, playedPictures] = [performance.now() - startedMs, viewer.pictures.slice(from)];
       expect((playback.position - startedAt) * direction).toBeGreaterThan(how === 6 ? 3 : 20);
       const spanMs = (playedPictures.at(-1)?.timestampMs ?? 0) - (playedPictures[0]?.timestampMs ?? 0);

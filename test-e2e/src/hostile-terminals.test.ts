@@ -1,9 +1,9 @@
 import { connect, type Socket } from 'node:net';
+import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { countStatuses, Fleet, isApiError } from './testing/fleet.ts';
 import { type ProductHarness, startHarness } from './testing/harness.ts';
 import { openTcpFragmenter } from './testing/tcp-fragmenter.ts';
-import { waitFor } from './testing/wait-for.ts';
 
 const loginTimeoutMs = 5_000;
 
@@ -40,13 +40,13 @@ describe('a terminal that never reads', () => {
     const many = Buffer.concat(Array.from({ length: 10_000 }, () => heartbeat.wire));
     let sentBytes = 0;
     await waitFor(
-      'the gateway to close the connection',
       () => {
         if (!terminal.isOnline) return true;
         terminal.sendRaw(many);
         sentBytes += many.length;
         return sentBytes > 64_000_000;
       },
+      'the gateway to close the connection',
       60_000,
     );
     expect(terminal.isOnline).toBe(false);
@@ -55,8 +55,8 @@ describe('a terminal that never reads', () => {
       expect(isApiError(body, status)).toBe(true);
     }
     await waitFor(
-      'the terminal to be reported as disconnected',
       async () => (await harness.get(`/health/device?imei=${terminal.phone}`)).status === 503,
+      'the terminal to be reported as disconnected',
     );
     await expectOthersUnaffected(1);
   }, 120_000);
@@ -69,7 +69,7 @@ describe('a terminal whose network carries single bytes', () => {
       const fragmentedFleet = await Fleet.start(harness, 1, { host: '127.0.0.1', port: fragmenter.port });
       const calls = await Promise.all(fragmentedFleet.sendCommands(1, 2, 3, 4, 5));
       expect(countStatuses(calls)).toEqual({ 200: 5 });
-      await waitFor('some reports', () => fragmentedFleet.terminals.every(({ reports }) => reports.length >= 5));
+      await waitFor(() => fragmentedFleet.terminals.every(({ reports }) => reports.length >= 5), 'some reports');
       await fragmentedFleet.waitUntilAcknowledged();
       const { lost, storedCount } = await fragmentedFleet.compareWithJetStream();
       expect(lost).toEqual([]);
@@ -99,7 +99,7 @@ describe('connections that never register', () => {
     }, 200);
     try {
       await expectOthersUnaffected(2);
-      await waitFor('the gateway to close all of them', () => closed.size === sockets.length, loginTimeoutMs + 30_000);
+      await waitFor(() => closed.size === sockets.length, 'the gateway to close all of them', loginTimeoutMs + 30_000);
     } finally {
       clearInterval(sendSlowly);
     }

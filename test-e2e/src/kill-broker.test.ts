@@ -1,10 +1,10 @@
 import type { SimulatedTerminal } from '@fleet/terminal-simulator';
+import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { killProcess, stopBackend, waitForRestart, waitUntilHealthy } from './testing/faults.ts';
 import { countStatuses, Fleet, findFaults } from './testing/fleet.ts';
 import { type DedicatedHarness, startHarness } from './testing/harness.ts';
 import { Viewer } from './testing/viewer.ts';
-import { waitFor } from './testing/wait-for.ts';
 
 let harness: DedicatedHarness;
 let fleet: Fleet;
@@ -40,8 +40,9 @@ describe('a killed broker', () => {
       const pendingCalls = fleet.sendCommands(first, first + 1);
       await fleet.waitUntilReceived(first, first + 1);
       const burst = fleet.sendCommands(...numbers.slice(2));
-      await waitFor('a command of the burst', () =>
-        fleet.terminals.some((terminal) => fleet.countFrames(terminal, first + 2) > 0),
+      await waitFor(
+        () => fleet.terminals.some((terminal) => fleet.countFrames(terminal, first + 2) > 0),
+        'a command of the burst',
       );
       killProcess(harness, 'nats');
       fleet.release(first);
@@ -59,14 +60,14 @@ describe('a killed broker', () => {
     const camera = await harness.startTerminal();
     expect(await startStream(camera)).toMatchObject({ status: 200 });
     const viewer = watch(camera);
-    await waitFor('a picture', () => viewer.pictures.length > 0);
+    await waitFor(() => viewer.pictures.length > 0, 'a picture');
     const numbers = [71, 72, 73, 74, 75, 76];
     fleet.setResponseTiming('onRelease', ...numbers);
     const inFlight = fleet.sendCommands(...numbers);
     await fleet.waitUntilReceived(...numbers);
 
     const outage = await stopBackend(harness, 'nats');
-    await waitFor('/health to report it', async () => (await harness.get('/health')).status === 503);
+    await waitFor(async () => (await harness.get('/health')).status === 503, '/health to report it');
     expect(await harness.get('/health')).toMatchObject({
       status: 503,
       body: { healthy: false, components: { message_broker: false, state_store: true, database: true } },
@@ -79,7 +80,7 @@ describe('a killed broker', () => {
 
     const before = viewer.pictures.length;
     const late = watch(camera);
-    await waitFor('video without a broker', () => viewer.pictures.length > before + 30 && late.pictures.length > 0);
+    await waitFor(() => viewer.pictures.length > before + 30 && late.pictures.length > 0, 'video without a broker');
     expect(viewer.ended).toBeUndefined();
     fleet.release(71, 72, 73); // Sent while no consumer can receive it.
     await outage.restore();

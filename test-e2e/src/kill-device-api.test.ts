@@ -1,10 +1,10 @@
 import type { SimulatedTerminal } from '@fleet/terminal-simulator';
+import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { killProcess, waitForRestart, waitUntilHealthy } from './testing/faults.ts';
 import { countStatuses, Fleet, findFaults } from './testing/fleet.ts';
 import { type DedicatedHarness, leaseHarness } from './testing/harness.ts';
 import { Viewer } from './testing/viewer.ts';
-import { waitFor } from './testing/wait-for.ts';
 
 let harness: DedicatedHarness;
 let fleet: Fleet;
@@ -28,7 +28,7 @@ describe('a killed device-api', () => {
     const camera = await harness.startTerminal();
     expect(await startStream(camera)).toMatchObject({ status: 200 });
     const viewers = [watch(camera), watch(camera)];
-    await waitFor('pictures', () => viewers.every((viewer) => viewer.pictures.length > 0));
+    await waitFor(() => viewers.every((viewer) => viewer.pictures.length > 0), 'pictures');
     fleet.setResponseTiming('onRelease', 1, 2);
     const calls = fleet.sendCommands(1, 2);
     await fleet.waitUntilReceived(1, 2);
@@ -36,13 +36,13 @@ describe('a killed device-api', () => {
     const previousPid = killProcess(harness, 'device-api');
     // The proxy in front of it returns 502; without a proxy the connections would be closed.
     expect(findFaults(await Promise.all(calls), [502])).toEqual([]);
-    await waitFor('the end of both responses', () => viewers.every((viewer) => viewer.ended !== undefined));
+    await waitFor(() => viewers.every((viewer) => viewer.ended !== undefined), 'the end of both responses');
     fleet.release(); // Replies whose callers are disconnected.
     await waitForRestart(harness, 'device-api', previousPid);
     await waitUntilHealthy(harness);
 
     const again = watch(camera);
-    await waitFor('video of the continued stream', () => again.pictures.length > 15);
+    await waitFor(() => again.pictures.length > 15, 'video of the continued stream');
     expect(await startStream(camera)).toMatchObject({ status: 200 });
     expect(camera.receivedFrames(0x9101)).toHaveLength(1);
     expect(camera.cameras.records).toHaveLength(1);
@@ -65,7 +65,7 @@ describe('a killed device-api', () => {
     expect(await startStream(camera)).toMatchObject({ status: 200 });
     expect(camera.receivedFrames(0x9101)).toHaveLength(2);
     const viewer = watch(camera);
-    await waitFor('a picture', () => viewer.pictures.length > 0);
+    await waitFor(() => viewer.pictures.length > 0, 'a picture');
     viewer.leave();
   }, 120_000);
 });

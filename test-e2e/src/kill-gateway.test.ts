@@ -1,9 +1,9 @@
 import { createConnection } from 'node:net';
+import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { killProcess, waitForRestart, waitUntilHealthy } from './testing/faults.ts';
 import { type CommandCall, countStatuses, Fleet, findFaults } from './testing/fleet.ts';
 import { type DedicatedHarness, startHarness } from './testing/harness.ts';
-import { waitFor } from './testing/wait-for.ts';
 
 let harness: DedicatedHarness;
 let fleet: Fleet;
@@ -44,8 +44,9 @@ describe('a killed gateway', () => {
     await fleet.waitUntilReceived(1, 2);
     // The kill hits these commands at various stages.
     const burst = fleet.sendCommands(3, 4, 5);
-    await waitFor('a command of the burst', () =>
-      fleet.terminals.some((terminal) => fleet.countFrames(terminal, 3) > 0),
+    await waitFor(
+      () => fleet.terminals.some((terminal) => fleet.countFrames(terminal, 3) > 0),
+      'a command of the burst',
     );
     const previousPid = killProcess(harness, 'jt808-gateway');
 
@@ -60,7 +61,7 @@ describe('a killed gateway', () => {
     const previousPid = killProcess(harness, 'jt808-gateway');
     const isUnavailable = async (): Promise<boolean> =>
       (await isClosed()) || harness.product.runtime.processes['jt808-gateway'] !== previousPid;
-    await waitFor('the gateway to be unavailable', isUnavailable);
+    await waitFor(isUnavailable, 'the gateway to be unavailable');
     const calls = fleet.sendCommands(12);
     expect(countStatuses(await Promise.all(calls))).toEqual({ 200: 20 });
     expect(findFaults(await Promise.all(calls), [200])).toEqual([]);
@@ -71,7 +72,7 @@ describe('a killed gateway', () => {
   it('recovers completely if it is killed again while terminals reconnect', async () => {
     const first = killProcess(harness, 'jt808-gateway');
     await waitForRestart(harness, 'jt808-gateway', first);
-    await waitFor('a terminal to reconnect', () => fleet.terminals.some((terminal) => terminal.isOnline), 60_000);
+    await waitFor(() => fleet.terminals.some((terminal) => terminal.isOnline), 'a terminal to reconnect', 60_000);
     const calls = fleet.sendCommands(7);
     const second = killProcess(harness, 'jt808-gateway');
     expect(findFaults(await Promise.all(calls), [200, 404, 504])).toEqual([]);
@@ -86,7 +87,7 @@ describe('a gateway that receives SIGTERM', () => {
     const calls = fleet.sendCommands(9, 10);
     await fleet.waitUntilReceived(9, 10);
     const previousPid = killProcess(harness, 'jt808-gateway', 'SIGTERM');
-    await waitFor('the gateway to stop accepting terminals', isClosed);
+    await waitFor(isClosed, 'the gateway to stop accepting terminals');
     fleet.release();
     expect(countStatuses(await Promise.all(calls))).toEqual({ 200: 40 });
     await waitForRestart(harness, 'jt808-gateway', previousPid);
@@ -98,14 +99,14 @@ describe('a gateway that receives SIGTERM', () => {
     const late = fleet.sendCommands(14);
     await fleet.waitUntilReceived(14);
     const previousPid = killProcess(harness, 'jt808-gateway', 'SIGTERM');
-    await waitFor('the gateway to stop accepting terminals', isClosed);
+    await waitFor(isClosed, 'the gateway to stop accepting terminals');
     const stoppedAt = performance.now();
     const concurrentCalls: Promise<CommandCall>[] = [];
-    await waitFor('five seconds of a stop', () => {
+    await waitFor(() => {
       const terminal = fleet.terminals[concurrentCalls.length % fleet.terminals.length];
       if (terminal !== undefined && concurrentCalls.length < 40) concurrentCalls.push(fleet.sendCommand(terminal, 15));
       return performance.now() - stoppedAt > 5_000;
-    });
+    }, 'five seconds of a stop');
     fleet.release();
     concurrentCalls.push(...fleet.sendCommands(16));
     expect(countStatuses(await Promise.all(late))).toEqual({ 200: 20 });
@@ -120,8 +121,8 @@ describe('a gateway that receives SIGTERM', () => {
     await disconnected.stop();
     const path = `/realtime/control-stream?imei=${disconnected.phone}&channel=1&ctrl_instruction=2`;
     await waitFor(
-      'the terminal to be disconnected',
       async () => (await harness.get(`/health/device?imei=${disconnected.phone}`)).status === 503,
+      'the terminal to be disconnected',
     );
     const previousPid = killProcess(harness, 'jt808-gateway', 'SIGTERM');
     await waitForRestart(harness, 'jt808-gateway', previousPid);

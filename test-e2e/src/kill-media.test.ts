@@ -1,10 +1,10 @@
 import type { SimulatedTerminal } from '@fleet/terminal-simulator';
+import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { killProcess, waitForRestart, waitUntilHealthy } from './testing/faults.ts';
 import { isApiError } from './testing/fleet.ts';
 import { type DedicatedHarness, leaseHarness } from './testing/harness.ts';
 import { Viewer } from './testing/viewer.ts';
-import { waitFor } from './testing/wait-for.ts';
 
 let harness: DedicatedHarness;
 
@@ -25,7 +25,7 @@ const startStream = (terminal: SimulatedTerminal) => harness.get(`/realtime/star
 const play = async (terminal: SimulatedTerminal): Promise<Viewer> => {
   expect(await startStream(terminal)).toMatchObject({ status: 200 });
   const viewer = watch(terminal);
-  await waitFor('a picture', () => viewer.pictures.length > 0);
+  await waitFor(() => viewer.pictures.length > 0, 'a picture');
   return viewer;
 };
 
@@ -34,19 +34,19 @@ describe('a media pod that is killed while its streams are watched', () => {
     const terminal = await harness.startTerminal();
     const viewer = await play(terminal);
     const previousPid = killProcess(harness, 'jt1078-media');
-    await waitFor('the end of the response', () => viewer.ended !== undefined);
+    await waitFor(() => viewer.ended !== undefined, 'the end of the response');
 
     // The lease of the killed pod is still in Redis and must not count as a stream. 503: no other pod was ready in
     // time.
-    const startBody = await waitFor('a reply of the camera', async () => {
+    const startBody = await waitFor(async () => {
       const { status, body } = await startStream(terminal);
       expect([200, 503]).toContain(status);
       return status === 200 && body;
-    });
+    }, 'a reply of the camera');
     expect(startBody).toEqual({ response_id: '0x9101', result: 'success' });
     expect(terminal.receivedFrames(0x9101)).toHaveLength(2);
     const again = watch(terminal);
-    await waitFor('a picture from the new pod', () => again.pictures.length > 0);
+    await waitFor(() => again.pictures.length > 0, 'a picture from the new pod');
     again.leave();
     await waitForRestart(harness, 'jt1078-media', previousPid);
     await waitUntilHealthy(harness);
@@ -57,10 +57,10 @@ describe('a media pod that is killed while its streams are watched', () => {
     const viewer = await play(terminal);
     const killedAt = performance.now();
     const previousPid = killProcess(harness, 'jt1078-media');
-    await waitFor('the end of the response', () => viewer.ended !== undefined);
+    await waitFor(() => viewer.ended !== undefined, 'the end of the response');
     await waitFor(
-      'the entry to be deleted',
       async () => (await harness.get(`/health/camera?${query(terminal)}`)).status === 503,
+      'the entry to be deleted',
     );
     expect(performance.now() - killedAt).toBeLessThan(20_000);
     const refused = await harness.get(`/realtime/stream.flv?${query(terminal)}`);

@@ -1,8 +1,8 @@
+import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { killProcess, stopBackend, waitForRestart, waitUntilHealthy } from './testing/faults.ts';
 import { countStatuses, Fleet } from './testing/fleet.ts';
 import { type DedicatedHarness, leaseHarness } from './testing/harness.ts';
-import { waitFor } from './testing/wait-for.ts';
 
 let harness: DedicatedHarness;
 let fleet: Fleet;
@@ -33,10 +33,10 @@ describe('a killed database', () => {
 
   it('that stays unavailable is reported by /health, while terminals report and accept commands', async () => {
     const outage = await stopBackend(harness, 'mongodb');
-    const health = await waitFor('/health to report it', async () => {
+    const health = await waitFor(async () => {
       const response = await harness.get('/health');
       return response.status === 503 && response;
-    });
+    }, '/health to report it');
     expect(health.body).toMatchObject({
       healthy: false,
       components: {

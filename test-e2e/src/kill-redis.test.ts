@@ -1,12 +1,12 @@
 import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { SimulatedTerminal } from '@fleet/terminal-simulator';
+import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { killProcess, stopBackend, waitForRestart } from './testing/faults.ts';
 import { countStatuses, Fleet, findFaults, isApiError } from './testing/fleet.ts';
 import { type DedicatedHarness, startHarness } from './testing/harness.ts';
 import { Viewer } from './testing/viewer.ts';
-import { waitFor } from './testing/wait-for.ts';
 
 const concurrentCommands = 40;
 /** Sessions and streams have to be published again within about five seconds; a busy machine takes longer. */
@@ -35,7 +35,7 @@ beforeAll(async () => {
   camera = await harness.startTerminal();
   expect(await startStream(camera)).toMatchObject({ status: 200 });
   viewer = watch(camera);
-  await waitFor('a picture', () => viewer.pictures.length > 0);
+  await waitFor(() => viewer.pictures.length > 0, 'a picture');
   services = getServices();
 }, 180_000);
 
@@ -49,7 +49,7 @@ const startStream = (terminal: SimulatedTerminal, channel = 1) =>
 
 const expectPictures = async (): Promise<void> => {
   const before = viewer.pictures.length;
-  await waitFor('the viewer to get further pictures', () => viewer.pictures.length > before + 15);
+  await waitFor(() => viewer.pictures.length > before + 15, 'the viewer to get further pictures');
   expect(viewer.ended).toBeUndefined();
 };
 
@@ -61,9 +61,9 @@ const expectStreaming = async (no: number): Promise<void> => {
   await fleet.waitUntilOnline();
   const isStreaming = async (): Promise<boolean> =>
     (await harness.get(`/health/camera?imei=${camera.phone}&channel=1`)).status === 200;
-  await waitFor('the stream to be published again', isStreaming);
+  await waitFor(isStreaming, 'the stream to be published again');
   expect(performance.now() - startedAt).toBeLessThan(publishTimeoutMs);
-  await waitFor('the product to be healthy', async () => (await harness.get('/health')).status === 200);
+  await waitFor(async () => (await harness.get('/health')).status === 200, 'the product to be healthy');
   expect(await startStream(camera)).toMatchObject({ status: 200 });
   expect(camera.receivedFrames(0x9101)).toHaveLength(1);
   await expectPictures();
@@ -91,10 +91,10 @@ describe('killed Redis', () => {
     const pendingCalls = fleet.sendCommands(11);
     await fleet.waitUntilReceived(11);
     const outage = await stopBackend(harness, 'redis');
-    const health = await waitFor('/health to report it', async () => {
+    const health = await waitFor(async () => {
       const response = await harness.get('/health');
       return response.status === 503 && response;
-    });
+    }, '/health to report it');
     expect(health.body).toMatchObject({ healthy: false, components: { state_store: false, message_broker: true } });
     await expectPictures();
     fleet.release();

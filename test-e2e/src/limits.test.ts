@@ -1,11 +1,11 @@
 import type { SimulatedTerminal } from '@fleet/terminal-simulator';
+import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type ApiRequest, createApiSender, deviceCommands } from './testing/device-api.ts';
 import { stopBackend } from './testing/faults.ts';
 import { type DedicatedHarness, startHarness, uniquePhone } from './testing/harness.ts';
 import { expectApiError, type HttpReply, send } from './testing/http.ts';
 import { IdleCamera, requestUpload } from './testing/idle-camera.ts';
-import { waitFor } from './testing/wait-for.ts';
 
 const requestTimeoutMs = 3_000;
 
@@ -82,10 +82,10 @@ async function sendAfterWait(sendRequest: () => Promise<HttpReply>, refused: Htt
  * the refilled tokens.
  */
 async function expectServedAfterWait(sendRequest: () => Promise<HttpReply>, status: number): Promise<void> {
-  const refused = await waitFor('a refusal', async () => {
+  const refused = await waitFor(async () => {
     const reply = await sendRequest();
     return reply.status === 429 ? reply : undefined;
-  });
+  }, 'a refusal');
   expect((await sendAfterWait(sendRequest, refused)).status).toBe(status);
 }
 
@@ -243,10 +243,10 @@ describe('status 503', () => {
     expect(expectApiError(await createCaller()(`/wakeup?imei=${uniquePhone()}`), 503)).toBe(sentence);
     await broker.restore();
     // The three commands used the three tokens, and all of this may take less time than the refill of one.
-    const served = await waitFor('a token', async () => {
+    const served = await waitFor(async () => {
       const reply = await createCaller()(`/wakeup?imei=${terminal.phone}`);
       return reply.status === 429 ? undefined : reply;
-    });
+    }, 'a token');
     expect(served.status).toBe(200);
     expect(terminal.receivedFrames(0x9101)).toEqual([]);
   }, 120_000);

@@ -1,9 +1,9 @@
 import { clipFrameHashes, type SimulatedTerminal } from '@fleet/terminal-simulator';
+import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { decodePictureHashes, decodeSound, measureToneShare, readSizes } from './testing/decode.ts';
 import { type ProductHarness, startHarness } from './testing/harness.ts';
 import { Viewer } from './testing/viewer.ts';
-import { waitFor } from './testing/wait-for.ts';
 
 const idleStopMs = 2_000;
 const success = { response_id: '0x9101', result: 'success' };
@@ -42,7 +42,7 @@ describe('live video', () => {
     const terminal = await harness.startTerminal();
     await startLive(terminal);
     const viewer = watch(terminal);
-    await waitFor('four seconds of video', () => viewer.pictures.length >= 60);
+    await waitFor(() => viewer.pictures.length >= 60, 'four seconds of video');
     viewer.leave();
     expect(viewer.response?.headers['content-type']).toBe('video/x-flv');
     expect(viewer.header).toEqual({ video: true, audio: true });
@@ -69,7 +69,7 @@ describe('live video', () => {
     if (clip === undefined) throw new Error('the terminal has no camera');
     await startLive(terminal);
     const viewer = watch(terminal);
-    await waitFor('three seconds of video', () => viewer.pictures.length >= 45);
+    await waitFor(() => viewer.pictures.length >= 45, 'three seconds of video');
     viewer.leave();
     expect(viewer.header).toEqual({ video: true, audio: true });
     const sound = await decodeSound(viewer.bytes);
@@ -82,7 +82,7 @@ describe('live video', () => {
     const terminal = await harness.startTerminal();
     await startLive(terminal);
     const viewer = watch(terminal);
-    await waitFor('a picture', () => viewer.pictures.length > 0);
+    await waitFor(() => viewer.pictures.length > 0, 'a picture');
     await startLive(terminal);
     await Promise.all([startLive(terminal), startLive(terminal)]);
     expect(terminal.receivedFrames(0x9101)).toHaveLength(1);
@@ -102,11 +102,7 @@ describe('live video', () => {
     await startLive(terminal);
     const [first, second] = [watch(terminal), watch(terminal)];
     const slow = watch(terminal, { paused: true });
-    await waitFor(
-      'ten seconds of video for both',
-      () => first.pictures.length >= 250 && second.pictures.length >= 250,
-      40_000,
-    );
+    await waitFor(() => first.pictures.length >= 250 && second.pictures.length >= 250, 'ten seconds of video for both');
     const getTimestamps = (viewer: Viewer): number[] => viewer.pictures.slice(50, 250).map((tag) => tag.timestampMs);
     for (const viewer of [first, second]) {
       const steps = getTimestamps(viewer).map((at, n, all) => (n === 0 ? 40 : at - (all[n - 1] ?? 0)));
@@ -118,7 +114,7 @@ describe('live video', () => {
     expect(one.slice(25, 250).every((body) => other.has(body))).toBe(true);
     // The slow viewer starts to read: its data begins with a key frame and is complete.
     slow.resume();
-    await waitFor('a picture for the slow viewer', () => slow.pictures.length > 0 || slow.ended !== undefined);
+    await waitFor(() => slow.pictures.length > 0 || slow.ended !== undefined, 'a picture for the slow viewer');
     expect(slow.status).toBe(200);
     for (const viewer of [first, second, slow]) viewer.leave();
   }, 90_000);
@@ -127,12 +123,12 @@ describe('live video', () => {
     const terminal = await harness.startTerminal({ video: { gop: 150, seconds: 20 } });
     await startLive(terminal);
     const first = watch(terminal);
-    await waitFor('two seconds of video', () => first.pictures.length >= 30);
+    await waitFor(() => first.pictures.length >= 30, 'two seconds of video');
     const [stream] = terminal.cameras.records;
     const keyFramesSent = (): number => stream?.sentVideoFrames.filter((frame) => frame.isKeyFrame).length ?? 0;
     const before = keyFramesSent();
     const late = watch(terminal);
-    await waitFor('a picture for the late joiner', () => late.pictures.length > 0);
+    await waitFor(() => late.pictures.length > 0, 'a picture for the late joiner');
     expect(keyFramesSent()).toBe(before);
     expect(late.pictures[0]?.isKeyFrame).toBe(true);
     expect(late.pictures[0]?.timestampMs).toBeLessThan(1_000);
@@ -144,7 +140,7 @@ describe('live video', () => {
     const terminal = await harness.startTerminal();
     await startLive(terminal);
     const viewer = watch(terminal);
-    await waitFor('a picture', () => viewer.pictures.length > 0);
+    await waitFor(() => viewer.pictures.length > 0, 'a picture');
     expect(await harness.get(`/health/camera?${query(terminal)}`)).toMatchObject({
       status: 200,
       body: { healthy: true },
@@ -155,31 +151,31 @@ describe('live video', () => {
     // Channel 1, control 0 (stop), close type 0 (all), stream type 0: JT/T 1078-2016 table 18.
     expect(stop.body.toString('hex')).toBe('01000000');
     await waitFor(
-      'the channel to be free',
       async () => (await harness.get(`/health/camera?${query(terminal)}`)).status === 503,
+      'the channel to be free',
     );
     expect((await harness.get(`/realtime/stream.flv?${query(terminal)}`)).status).toBe(404);
-    await waitFor('the camera to have stopped', () => terminal.cameras.records[0]?.state === 'ended');
+    await waitFor(() => terminal.cameras.records[0]?.state === 'ended', 'the camera to have stopped');
   }, 60_000);
 
   it('closes the viewers and releases the channel when a client stops the stream', async () => {
     const terminal = await harness.startTerminal();
     await startLive(terminal);
     const viewer = watch(terminal);
-    await waitFor('a picture', () => viewer.pictures.length > 0);
+    await waitFor(() => viewer.pictures.length > 0, 'a picture');
     const response = await harness.get(`/realtime/control-stream?${query(terminal, '&ctrl_instruction=0')}`);
     expect(response).toMatchObject({ status: 200, body: { response_id: '0x9102', result: 'success' } });
-    await waitFor('the end of the response', () => viewer.ended !== undefined);
+    await waitFor(() => viewer.ended !== undefined, 'the end of the response');
     // The viewers are closed before Redis is updated.
     await waitFor(
-      'the channel to be free',
       async () => (await harness.get(`/health/camera?${query(terminal)}`)).status === 503,
+      'the channel to be free',
     );
     expect((await harness.get(`/realtime/stream.flv?${query(terminal)}`)).status).toBe(404);
     // The stream can be started again immediately.
     await startLive(terminal);
     const again = watch(terminal);
-    await waitFor('a picture of the second stream', () => again.pictures.length > 0);
+    await waitFor(() => again.pictures.length > 0, 'a picture of the second stream');
     again.leave();
   }, 60_000);
 
@@ -187,10 +183,10 @@ describe('live video', () => {
     const terminal = await harness.startTerminal();
     await startLive(terminal);
     const viewer = watch(terminal);
-    await waitFor('a picture', () => viewer.pictures.length > 0);
+    await waitFor(() => viewer.pictures.length > 0, 'a picture');
     await harness.get(`/realtime/control-stream?${query(terminal, '&ctrl_instruction=1&stream_type=1')}`);
     const headers = (): number => viewer.tags.filter((tag) => tag.type === 9 && tag.body[1] === 0).length;
-    await waitFor('a second sequence header', () => headers() >= 2);
+    await waitFor(() => headers() >= 2, 'a second sequence header');
     viewer.leave();
     expect(terminal.receivedFrames(0x9102)).toHaveLength(1);
     expect(readSizes(viewer.bytes)).toEqual(['640x360', '352x288']);
@@ -201,7 +197,7 @@ describe('live video', () => {
     const udpPort = harness.product.runtime.jt1078.live_port;
     await startLive(terminal, `&tcp_port=0&udp_port=${udpPort}`);
     const viewer = watch(terminal);
-    await waitFor('pictures', () => viewer.pictures.length >= 30);
+    await waitFor(() => viewer.pictures.length >= 30, 'pictures');
     viewer.leave();
     expect(terminal.cameras.records[0]?.protocol).toBe('udp');
     const clip = await terminal.options.clips?.(1, 'main');
@@ -227,7 +223,7 @@ describe('live video', () => {
       });
       await startLive(terminal);
       const viewer = watch(terminal);
-      await waitFor('pictures and sound', () => viewer.pictures.length >= 30 && viewer.sounds.length >= 20);
+      await waitFor(() => viewer.pictures.length >= 30 && viewer.sounds.length >= 20, 'pictures and sound');
       viewer.leave();
       const clip = await terminal.options.clips?.(1, 'main');
       expect(measureToneShare(await decodeSound(viewer.bytes), clip?.spec.toneHz ?? 0)).toBeGreaterThan(0.6);

@@ -3,10 +3,10 @@ import { connect, type Socket } from 'node:net';
 import { resolve } from 'node:path';
 import { type Edition, encodeFrame, type Frame, FrameSplitter } from '@fleet/jt808';
 import type { SimulatedTerminal } from '@fleet/terminal-simulator';
+import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { leaseHarness, type ProductHarness } from './testing/harness.ts';
 import { readCounter } from './testing/metrics.ts';
-import { waitFor } from './testing/wait-for.ts';
 
 const protocol = resolve('../shared/protocol');
 const describeShared = existsSync(protocol) ? describe : describe.skip;
@@ -76,8 +76,9 @@ describeShared('malformed frames on a real connection', () => {
       for (const chunk of chunks) terminal.sendRaw(Buffer.from(chunk, 'hex'));
       const good = expected.frames.map((frame): [number, number] => [frame.serial, Number(frame.message_id)]);
       for (const [serial, id] of good) {
-        const reply = await waitFor(`a reply to ${serial}`, () =>
-          listResponses().find((one) => one[0] === serial && one[1] === id),
+        const reply = await waitFor(
+          () => listResponses().find((one) => one[0] === serial && one[1] === id),
+          `a reply to ${serial}`,
         );
         // An authentication code that was never issued is refused; everything else is accepted.
         expect(reply[2]).toBe(id === 0x0102 ? 1 : 0);
@@ -90,7 +91,7 @@ describeShared('malformed frames on a real connection', () => {
       expect(await wake(terminal.phone)).toBe(200);
       await terminal.stop();
       const faults = Object.values(expected.dropped).reduce((sum, count) => sum + count, 0);
-      await waitFor('the fault to be counted', async () => (await dropped()) === before + faults);
+      await waitFor(async () => (await dropped()) === before + faults, 'the fault to be counted');
       await expectUnharmed();
     },
     60_000,
@@ -129,7 +130,7 @@ async function sendInPieces(bytes: Buffer, pieceBytes: number): Promise<number> 
     await write(socket, bytes.subarray(at, at + pieceBytes));
   // Sent twice: the first may complete half a frame.
   await write(socket, Buffer.concat([probe, probe]));
-  await waitFor('the gateway to have read everything', () => isOver);
+  await waitFor(() => isOver, 'the gateway to have read everything');
   socket.destroy();
   return responseCount;
 }
@@ -182,12 +183,13 @@ describeShared('the frames of real terminals', () => {
       for (const vector of vectors) terminal.sendRaw(Buffer.from(vector.frame, 'hex'));
       // Some frames log out or reply to commands that were never sent; the terminal must always be able to reconnect.
       const [last] = terminal.send({ messageId: 0x0002, body: Buffer.alloc(0) });
-      await waitFor(`a reply after the frames of ${phone}`, () =>
-        acknowledgements(terminal).some(([serial, id]) => serial === last?.serial && id === 0x0002),
+      await waitFor(
+        () => acknowledgements(terminal).some(([serial, id]) => serial === last?.serial && id === 0x0002),
+        `a reply after the frames of ${phone}`,
       );
       terminal.dropConnection();
       await terminal.waitUntilOnline();
-      await waitFor(`${phone} to accept commands`, async () => (await wake(phone)) === 200);
+      await waitFor(async () => (await wake(phone)) === 200, `${phone} to accept commands`);
       await terminal.stop();
     }
     expect(await stored()).toBeGreaterThan(storedBefore + 40);

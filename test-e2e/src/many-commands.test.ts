@@ -1,9 +1,9 @@
 import { LoadFleet, type PlatformMessage, type SimulatedTerminal } from '@fleet/terminal-simulator';
+import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { leaseHarness, type ProductHarness, uniquePhone } from './testing/harness.ts';
 import { type HttpReply, send } from './testing/http.ts';
 import { readCounter } from './testing/metrics.ts';
-import { waitFor } from './testing/wait-for.ts';
 
 let harness: ProductHarness;
 
@@ -87,7 +87,7 @@ describe('many commands in flight', () => {
         api(`/realtime/control-stream?imei=${phone}&channel=${channel}&ctrl_instruction=2`),
       ),
     );
-    await waitFor('all 200 at the terminals', () => heldResponses.size === commands.length, 30_000);
+    await waitFor(() => heldResponses.size === commands.length, 'all 200 at the terminals');
     await heldResponses.releaseAll();
 
     const replies = await pendingReplies;
@@ -124,7 +124,7 @@ describe('many commands in flight', () => {
         api(`/realtime/control-stream?imei=${terminal.phone}&channel=${channel}&ctrl_instruction=3`),
       ),
     );
-    await waitFor('all 30 at the terminal', () => heldResponses.size === channels.length);
+    await waitFor(() => heldResponses.size === channels.length, 'all 30 at the terminal');
     await heldResponses.releaseAll();
     expect((await pendingReplies).map((reply) => (JSON.parse(reply.text) as { result: string }).result)).toEqual(
       channels.map((channel) => results[getResult(0, channel)]),
@@ -136,11 +136,11 @@ describe('many commands in flight', () => {
     const fleet = new LoadFleet({ host, port, terminals: 100, intervalMs: 600_000, firstPhone: uniquePhone() });
     fleet.start();
     try {
-      await waitFor('the fleet to be online', () => fleet.counters.online === 100, 60_000);
-      await waitFor('the last terminal to accept commands', async () => {
+      await waitFor(() => fleet.counters.online === 100, 'the fleet to be online', 60_000);
+      await waitFor(async () => {
         const replies = await Promise.all(fleet.phones.map((phone) => api(`/health/device?imei=${phone}`)));
         return replies.every((reply) => reply.status === 200);
-      });
+      }, 'the last terminal to accept commands');
       const replies = await Promise.all(
         fleet.phones.flatMap((phone) =>
           [1, 2, 3, 4, 5].map((channel) =>

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { encodeBody, multimediaData } from '@fleet/jt808';
 import { runFfmpeg, type SimulatedTerminal } from '@fleet/terminal-simulator';
+import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { killProcess, waitForRestart } from './testing/faults.ts';
 import { type DedicatedHarness, leaseHarness, uniquePhone } from './testing/harness.ts';
 import { PlatformClient, type PlatformRecord } from './testing/platform-client.ts';
-import { waitFor } from './testing/wait-for.ts';
 
 // Pictures are sent in many parts, and services are killed at the same time.
 jest.setTimeout(240_000);
@@ -75,11 +75,11 @@ const listCaptures = ({ id }: Driver): Promise<PlatformRecord[]> =>
 /** Waits until a vehicle has `count` files and returns them. */
 const waitForMedia = (of: Driver, count: number): Promise<PlatformRecord[]> =>
   waitFor(
-    `${count} pictures`,
     async () => {
       const media = await listMedia(of).catch(() => []);
       return media.length >= count && media;
     },
+    `${count} pictures`,
     arriveMs,
   );
 
@@ -119,10 +119,10 @@ describe('a picture that a terminal sends', () => {
       String(sent.length),
     ]);
     expect(head.headers.get('content-disposition')).toMatch(/^attachment; filename="image-.*\.jpg"$/);
-    const [captured] = await waitFor('the notification to contain it', async () => {
+    const [captured] = await waitFor(async () => {
       const found = await listCaptures(car);
       return (found[0]?.['media'] as unknown[] | undefined)?.length === 1 && found;
-    });
+    }, 'the notification to contain it');
     expect(captured?.['id']).toBe((await listMedia(car))[0]?.['notification_id']);
     const [file] = (captured?.['media'] ?? []) as PlatformRecord[];
     expect(sha256(await readBytes(file ?? {}))).toBe(sha256(sent));
@@ -192,24 +192,24 @@ describe('pictures during service restarts', () => {
       sent.push(sendPicture(car));
       const media = await waitForMedia(car, sent.length);
       await waitFor(
-        'every file to exist',
         async () => {
           const found = await Promise.all((await listMedia(car)).map((each) => readBytes(each).catch(() => null)));
           return found.every((bytes) => bytes !== null);
         },
+        'every file to exist',
         arriveMs,
       );
       const hashes = await Promise.all((await listMedia(car)).map(async (each) => sha256(await readBytes(each))));
       expect(hashes.toSorted()).toEqual(sent.map(sha256).toSorted());
       expect(media).toHaveLength(sent.length);
       const captures = await waitFor(
-        'a notification for each',
         async () => {
           const found = await listCaptures(car);
           return (
             found.every((each) => (each['media'] as unknown[]).length === 1) && found.length >= sent.length && found
           );
         },
+        'a notification for each',
         arriveMs,
       );
       expect(captures).toHaveLength(sent.length);

@@ -1,4 +1,5 @@
 import type { Behaviour, SimulatedTerminal } from '@fleet/terminal-simulator';
+import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createApiSender, deviceCommands, parseReply } from './testing/device-api.ts';
 import { type ProductHarness, startHarness, uniquePhone } from './testing/harness.ts';
@@ -6,7 +7,6 @@ import { expectApiError, type HttpReply } from './testing/http.ts';
 import { IdleCamera, requestUpload } from './testing/idle-camera.ts';
 import { readCounter } from './testing/metrics.ts';
 import { Viewer } from './testing/viewer.ts';
-import { waitFor } from './testing/wait-for.ts';
 
 /** Device reply timeout: long enough for a regular device on a busy machine. */
 const deviceReplyTimeoutMs = 4_000;
@@ -75,9 +75,9 @@ describe('non-conforming replies', () => {
     if (late === undefined) throw new Error('no command received');
 
     const next = start(terminal, 2);
-    const command = await waitFor('the next command', () => terminal.receivedFrames(0x9101)[1]);
+    const command = await waitFor(() => terminal.receivedFrames(0x9101)[1], 'the next command');
     createGeneralResponse(terminal, late, 3);
-    await waitFor('the late reply to be counted', async () => (await countUnmatched('late')) === before + 1);
+    await waitFor(async () => (await countUnmatched('late')) === before + 1, 'the late reply to be counted');
     createGeneralResponse(terminal, command, 1);
     const reply = await next;
     expect([reply.status, JSON.parse(reply.text)]).toEqual([200, { response_id: '0x9101', result: 'failure' }]);
@@ -91,7 +91,7 @@ describe('non-conforming replies', () => {
     const before = await countUnmatched('repeated');
     for (let times = 0; times < 3; times += 1) await expectWorks(terminal);
     expect((await wake(terminal)).status).toBe(200);
-    await waitFor('the repeats to be counted', async () => (await countUnmatched('repeated')) === before + 4);
+    await waitFor(async () => (await countUnmatched('repeated')) === before + 4, 'the repeats to be counted');
   }, 60_000);
 
   it('ignores a reply with a wrong serial, even while another command is in flight', async () => {
@@ -118,9 +118,9 @@ describe('non-conforming replies', () => {
     terminal.setBehaviour({ kind: 'silent' });
     const before = await countUnmatched('wrongId');
     const pending = control(terminal);
-    const command = await waitFor('the command', () => terminal.receivedFrames(0x9102)[0]);
+    const command = await waitFor(() => terminal.receivedFrames(0x9102)[0], 'the command');
     createGeneralResponse(terminal, { serial: command.serial, messageId: 0x9101 }, 0);
-    await waitFor('the reply to be counted', async () => (await countUnmatched('wrongId')) === before + 1);
+    await waitFor(async () => (await countUnmatched('wrongId')) === before + 1, 'the reply to be counted');
     createGeneralResponse(terminal, command, 2);
     expect(JSON.parse((await pending).text)).toEqual({ response_id: '0x9102', result: 'incorrectInfo' });
   }, 60_000);
@@ -178,7 +178,7 @@ describe('non-conforming connections', () => {
       expect((await control(terminal)).status).toBe(status);
       terminal.resetBehaviour();
       await terminal.waitUntilOnline();
-      await waitFor('the device to accept commands', async () => (await control(terminal)).status === 200);
+      await waitFor(async () => (await control(terminal)).status === 200, 'the device to accept commands');
       await expectWorks(terminal);
       // No command was resent.
       expect(terminal.receivedFrames(0x9102).filter((frame) => frame.connection === 1)).toHaveLength(1);
@@ -213,14 +213,14 @@ describe('non-conforming connections', () => {
   it('keeps the newer of two connections with one number and closes the older one', async () => {
     const first = await harness.startTerminal({ reconnect: false });
     const second = await harness.startTerminal({ reconnect: false, phone: first.phone });
-    await waitFor('the first connection to be closed', () => !first.isOnline);
+    await waitFor(() => !first.isOnline, 'the first connection to be closed');
     for (let times = 0; times < 5; times += 1) await expectWorks(second);
     expect(first.receivedFrames(0x9102)).toEqual([]);
     expect(second.receivedFrames(0x9102)).toHaveLength(5);
     // The long form of a number names the same terminal.
     const phone = second.phone.padStart(20, '0');
     const third = await harness.startTerminal({ reconnect: false, phone, edition: '2019' });
-    await waitFor('the second connection to be closed', () => !second.isOnline);
+    await waitFor(() => !second.isOnline, 'the second connection to be closed');
     await expectWorks(third);
   }, 60_000);
 
@@ -242,7 +242,7 @@ describe('non-conforming connections', () => {
     for (let times = 0; times < 5; times += 1) await expectWorks(witness);
     for (const reply of await replies) expect(expectApiError(reply, 504)).toBe('The device did not reply in time.');
     terminal.resetBehaviour();
-    await waitFor('the device to accept commands', async () => (await control(terminal)).status === 200);
+    await waitFor(async () => (await control(terminal)).status === 200, 'the device to accept commands');
   }, 60_000);
 });
 
@@ -259,8 +259,9 @@ describe('sleeping terminals', () => {
       terminal.setBehaviour({ kind: 'sleeping', wakeAfterTries: 3 });
       const others = deviceCommands.filter(({ endpoint }) => endpoint !== '/wakeup');
       const ignored = others.map(({ request }) => api(request(phone)));
-      await waitFor('each command to arrive', () =>
-        others.every(({ messageId }) => terminal.receivedFrames(messageId).length > 0),
+      await waitFor(
+        () => others.every(({ messageId }) => terminal.receivedFrames(messageId).length > 0),
+        'each command to arrive',
       );
       expect(parseReply(await wake(terminal))).toEqual([200, { result: 'success' }]);
       // A fourth may have been sent before the reply to the third arrived.
@@ -316,13 +317,13 @@ describe('editions', () => {
       expect(JSON.parse((await start(terminal)).text)).toEqual({ response_id: '0x9101', result: 'success' });
       const watch = `${harness.product.runtime.base_url}/api/v1/realtime/stream.flv?imei=${terminal.phone}&channel=1`;
       const viewer = new Viewer(watch);
-      await waitFor('pictures', () => viewer.pictures.length > 3);
+      await waitFor(() => viewer.pictures.length > 3, 'pictures');
       viewer.leave();
       expect(JSON.parse((await control(terminal)).text)).toEqual({ response_id: '0x9102', result: 'success' });
       terminal.dropConnection();
-      await waitFor('the terminal to be disconnected', () => !terminal.isOnline);
+      await waitFor(() => !terminal.isOnline, 'the terminal to be disconnected');
       await terminal.waitUntilOnline();
-      await waitFor('the device to accept commands', async () => (await wake(terminal)).status === 200);
+      await waitFor(async () => (await wake(terminal)).status === 200, 'the device to accept commands');
     },
     60_000,
   );

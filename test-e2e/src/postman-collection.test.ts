@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { createRecordings } from '@fleet/terminal-simulator';
+import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { startConnectionDropper } from './testing/connection-dropper.ts';
 import { joinSharedHarness, type ProductHarness } from './testing/harness.ts';
-import { waitFor } from './testing/wait-for.ts';
 
 interface Item {
   name: string;
@@ -57,7 +57,7 @@ it('every request of the Postman collection gets the documented response, in ord
         const logins = terminal.sentFrames(0x0102).length;
         statuses.push([`${one.request.method} ${pathname}`, await run(one)]);
         if (pathname.endsWith('/send-control-command'))
-          await waitFor('the terminal to reconnect', () => terminal.sentFrames(0x0102).length > logins);
+          await waitFor(() => terminal.sentFrames(0x0102).length > logins, 'the terminal to reconnect');
         await terminal.waitUntilOnline(20_000);
       }
   } finally {

@@ -13,10 +13,10 @@ import {
   textMessage,
 } from '@fleet/jt808';
 import type { SimulatedTerminal } from '@fleet/terminal-simulator';
+import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { getJson, joinSharedHarness, type ProductHarness, uniquePhone } from './testing/harness.ts';
 import { createRecording } from './testing/playback.ts';
-import { waitFor } from './testing/wait-for.ts';
 
 jest.setTimeout(120_000);
 
@@ -196,7 +196,7 @@ describe("a partner's client", () => {
     ).toBe('FLV');
     viewer.abort();
     expect(await send(terminal.phone, 37_122, { channel: '1', cmd: '0', dataType: '0' })).toMatchObject(success);
-    await waitFor('the stream to end', async () => (await fetch(flv, { method: 'HEAD' })).status === 404);
+    await waitFor(async () => (await fetch(flv, { method: 'HEAD' })).status === 404, 'the stream to end');
   });
 
   it('plays a recording by 37377 and controls it by 37378', async () => {
@@ -230,8 +230,8 @@ describe("a partner's client", () => {
     expect(ours).toMatchObject(success);
     const videoId = String(ours.body.data?.['video_id']);
     await waitFor(
-      'the upload to be listed',
       async () => (await harness.get(`/videos?video_id=${videoId}`)).status === 200,
+      'the upload to be listed',
     );
     const theirs = {
       serverAddress: '127.0.0.1',
@@ -260,8 +260,8 @@ describe("a partner's client", () => {
     expect(await send(terminal.phone, 33_536, 'Hello', own)).toMatchObject(success);
     expect((await requestPlatform('DELETE', `/partners/${String(deletedPartner['id'])}`, undefined)).status).toBe(200);
     await waitFor(
-      'the token to be evicted from the cache',
       async () => (await send(terminal.phone, 33_536, 'Hello', own)).status === 401,
+      'the token to be evicted from the cache',
       6_000,
     );
   });
@@ -302,11 +302,11 @@ describe("a partner's client", () => {
     const waiting = await send(phone, 33_536, 'When you are back', { offlineFlag: 'true' });
     expect(waiting).toMatchObject({ status: 200, body: { code: 0, data: { result: 'queued', _code: '300' } } });
     const back = await harness.startTerminal({ phone });
-    await waitFor('the text', () => back.receivedFrames(textMessage.id).length === 1, 60_000);
+    await waitFor(() => back.receivedFrames(textMessage.id).length === 1, 'the text', 60_000);
     const path = `/vehicles/${id}/commands/${String(waiting.body.data?.['command_id'])}`;
     await waitFor(
-      'the reply',
       async () => (await requestPlatform('GET', path, undefined)).body.data['status'] === 'acknowledged',
+      'the reply',
     );
   });
 
@@ -369,7 +369,7 @@ describe("a partner's device", () => {
     expect(await push({ token: partner['token'], msgType: 'gps', data_list: [point(imei)] }, {})).toMatchObject(
       accepted,
     );
-    await waitFor('the device to be known', async () => (await text(imei)).status === 200);
+    await waitFor(async () => (await text(imei)).status === 200, 'the device to be known');
     expect(hub.of(imei)[0]).toEqual({
       path: 'POST /api/device/sendInstruct',
       deviceImei: imei,
@@ -409,7 +409,7 @@ describe("a partner's device", () => {
       (await requestPlatform('GET', `/vehicles/${id}/commands/${String(command['command_id'])}`, undefined)).body.data[
         'status'
       ];
-    await waitFor('the queued text', async () => (await status(queued)) === 'acknowledged', 30_000);
+    await waitFor(async () => (await status(queued)) === 'acknowledged', 'the queued text');
     expect(await status(waiting)).toBe('failed');
     expect(hub.of(imei).at(-1)).toMatchObject({ proNo: '33536', cmdContent: 'From the queue' });
   });

@@ -1,10 +1,10 @@
 import type { SimulatedTerminal } from '@fleet/terminal-simulator';
+import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { openDelayedLink } from './testing/delayed-link.ts';
 import { joinSharedHarness, type ProductHarness, uniquePhone } from './testing/harness.ts';
 import { PlatformClient, type PlatformRecord } from './testing/platform-client.ts';
 import { openTcpFragmenter } from './testing/tcp-fragmenter.ts';
-import { waitFor } from './testing/wait-for.ts';
 
 const reportCount = 20;
 const latencyMs = 2_000;
@@ -52,7 +52,7 @@ async function sendReports(terminal: SimulatedTerminal): Promise<void> {
     terminal.reportBatch(3);
   }
   const isAcknowledged = (): boolean => terminal.reports.every(({ acknowledgedAtMs }) => acknowledgedAtMs !== null);
-  await waitFor('every report to be acknowledged', isAcknowledged, 60_000);
+  await waitFor(isAcknowledged, 'every report to be acknowledged', 60_000);
 }
 
 /** Returns the latitudes of a vehicle's history, in order. */
@@ -82,7 +82,7 @@ describe('acknowledged locations of a slow link', () => {
         await sendReports(terminal);
         const acknowledged = terminal.reports.map((_report, index) => toLatitude(index + 1));
         const isComplete = async (): Promise<boolean> => (await readHistory(id)).length >= acknowledged.length;
-        await waitFor('every acknowledged location in the history', isComplete, 60_000);
+        await waitFor(isComplete, 'every acknowledged location in the history', 60_000);
         expect(await readHistory(id)).toEqual(acknowledged);
         await terminal.stop();
       } finally {

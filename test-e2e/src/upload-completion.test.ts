@@ -1,7 +1,7 @@
+import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { type ProductHarness, startHarness } from './testing/harness.ts';
 import { findDefects, UploadCamera, uploadAction } from './testing/upload-camera.ts';
-import { waitFor } from './testing/wait-for.ts';
 
 jest.setTimeout(120_000);
 
@@ -156,9 +156,9 @@ describe('a credential', () => {
     await camera.waitForBytes(videoId);
     expect(await camera.control(videoId, uploadAction.cancel)).toMatchObject({ body: { status: 'cancelled' } });
     const [record] = camera.terminal.uploads.records;
-    await waitFor('the camera to give up', () => record?.state === 'failed');
+    await waitFor(() => record?.state === 'failed', 'the camera to give up');
     expect(record?.error).toMatch(/^530 /);
-    await waitFor('its failure to be reported', () => camera.terminal.sentFrames(0x1206).length > 0);
+    await waitFor(() => camera.terminal.sentFrames(0x1206).length > 0, 'its failure to be reported');
     expect(await camera.getUpload(videoId)).toMatchObject({ status: 'cancelled', filesize: 0 });
     expect(await camera.readStoredFiles(videoId)).toEqual([]);
   });

@@ -1,10 +1,10 @@
 import type { UploadFault } from '@fleet/terminal-simulator';
+import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { DeviceApiReplica } from './testing/device-api-replica.ts';
 import { type Backend, killProcess, stopBackend, waitForRestart, waitUntilHealthy } from './testing/faults.ts';
 import { type ApiResponse, type DedicatedHarness, startHarness } from './testing/harness.ts';
 import { findDefects, UploadCamera, uploadAction } from './testing/upload-camera.ts';
-import { waitFor } from './testing/wait-for.ts';
 
 // Killed services take a while to restart on a busy machine.
 jest.setTimeout(240_000);
@@ -93,11 +93,11 @@ describe('a process that is killed in the middle of a file', () => {
     for (let round = 0; round < 2; round += 1) {
       const attempts = camera.terminal.uploads.records[0]?.attempts ?? 0;
       const sent = camera.terminal.uploads.records[0]?.sentBytes ?? 0;
-      await waitFor('bytes', () => (camera.terminal.uploads.records[0]?.sentBytes ?? 0) > sent);
+      await waitFor(() => (camera.terminal.uploads.records[0]?.sentBytes ?? 0) > sent, 'bytes');
       const former = killProcess(harness, 'upload-ftp');
       await waitForRestart(harness, 'upload-ftp', former);
       await waitUntilHealthy(harness);
-      await waitFor('another attempt', () => (camera.terminal.uploads.records[0]?.attempts ?? 0) > attempts);
+      await waitFor(() => (camera.terminal.uploads.records[0]?.attempts ?? 0) > attempts, 'another attempt');
     }
     await camera.waitForStatus(videoId, 'completed');
     expect(await findDefects(camera, clip, videoId)).toEqual([]);
@@ -174,10 +174,10 @@ describe('a process that is killed in the middle of a file', () => {
     await waitForRestart(harness, 'device-api', former);
     await waitUntilHealthy(harness);
     camera.terminal.removeAllListeners('message');
-    const listed = await waitFor('the upload to be listed', async () => {
+    const listed = await waitFor(async () => {
       const { body } = await camera.listUploads();
       return (body as { videos: { video_id: string }[] }).videos[0];
-    });
+    }, 'the upload to be listed');
     await camera.waitForStatus(listed.video_id, 'completed');
     expect(await findDefects(camera, clip, listed.video_id)).toEqual([]);
     expect(await camera.requestClip(clip)).toMatchObject({ status: 200, body: { result: 'completed' } });
@@ -198,11 +198,11 @@ describe('a process that is killed in the middle of a file', () => {
     // The reservation of the killed process has to expire first.
     camera.terminal.resetBehaviour(0x9206);
     const response = await waitFor(
-      'a response',
       async () => {
         const given = await camera.requestClip(clip);
         return given.status === 200 ? given : undefined;
       },
+      'a response',
       200_000,
     );
     await camera.waitForStatus(getVideoId(response), 'completed');
@@ -242,7 +242,7 @@ describe('a backend that is unavailable in the middle of a file', () => {
       const videoId = await camera.upload(clip);
       await camera.waitForBytes(videoId);
       const outage = await stopBackend(harness, backend);
-      await waitFor('the camera to finish', () => camera.terminal.uploads.records[0]?.notice === 0, 60_000);
+      await waitFor(() => camera.terminal.uploads.records[0]?.notice === 0, 'the camera to finish', 60_000);
       await outage.restore();
       await camera.waitForStatus(videoId, 'completed', 120_000);
       expect(await findDefects(camera, clip, videoId)).toEqual([]);

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { decodeBody, type Edition, fileUploadControl, fileUploadRequest } from '@fleet/jt808';
+import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import {
   leaseHarness,
@@ -9,7 +10,6 @@ import {
   uniquePhone,
 } from './testing/harness.ts';
 import { findDefects, sha256, UploadCamera, uploadAction } from './testing/upload-camera.ts';
-import { waitFor } from './testing/wait-for.ts';
 
 jest.setTimeout(120_000);
 
@@ -110,7 +110,7 @@ describe.each(editions)('a terminal of %s', (_name, edition, digits) => {
     expect(cancelled).toMatchObject({ status: 200, body: { status: 'cancelled', filesize: 0 } });
     expect(cancelled.body).not.toHaveProperty('filename');
     expect(camera.terminal.uploads.records[1]?.state).toBe('cancelled');
-    await waitFor('its files to be deleted', async () => (await camera.readStoredFiles(other)).length === 0);
+    await waitFor(async () => (await camera.readStoredFiles(other)).length === 0, 'its files to be deleted');
     expect(await camera.requestClip(camera.getClip(3))).toMatchObject(accepted(other, 'cancelled'));
     expect(await camera.deleteUpload(other)).toMatchObject({ status: 200, body: { status: 'cancelled' } });
 
@@ -216,11 +216,11 @@ describe('a clip', () => {
     const { video_id: videoId } = body as { video_id: string };
     const sizes: number[] = [];
     expect((await camera.download(videoId)).status).toBe(409);
-    await waitFor('the second beginning', async () => {
+    await waitFor(async () => {
       const { filesize } = await camera.getUpload(videoId);
       if (filesize !== sizes.at(-1)) sizes.push(filesize);
       return filesize < Math.max(...sizes);
-    });
+    }, 'the second beginning');
     expect(Math.max(...sizes)).toBeLessThanOrEqual(200_000);
     await camera.waitForStatus(videoId, 'completed');
     expect(await findDefects(camera, clip, videoId)).toEqual([]);
@@ -284,15 +284,15 @@ describe('a camera that does not execute commands', () => {
     camera.terminal.setBehaviour({ kind: 'silent' }, 0x9206);
     expect(await camera.requestClip(camera.getClip(1))).toMatchObject(refusal(504));
     camera.terminal.hibernate();
-    await waitFor('404', async () => (await camera.requestClip(camera.getClip(2))).status === 404);
+    await waitFor(async () => (await camera.requestClip(camera.getClip(2))).status === 404, '404');
     expect(await camera.listUploads()).toMatchObject({ body: { total: 0, videos: [] } });
     camera.terminal.receiveSms('wake up');
     camera.terminal.resetBehaviour(0x9206);
     await camera.terminal.waitUntilOnline(60_000);
-    const videoId = await waitFor('the camera to reconnect', async () => {
+    const videoId = await waitFor(async () => {
       const { status, body } = await camera.requestClip(camera.getClip(2));
       return status === 200 ? (body as { video_id: string }).video_id : undefined;
-    });
+    }, 'the camera to reconnect');
     await camera.waitForStatus(videoId, 'completed');
   });
 
@@ -307,7 +307,7 @@ describe('a camera that does not execute commands', () => {
     camera.terminal.setBehaviour({ kind: 'silent' }, 0x9207);
     expect(await camera.control(videoId, uploadAction.pause)).toMatchObject(refusal(504));
     camera.terminal.hibernate();
-    await waitFor('404', async () => (await camera.control(videoId, uploadAction.cancel)).status === 404);
+    await waitFor(async () => (await camera.control(videoId, uploadAction.cancel)).status === 404, '404');
     expect(await camera.getUpload(videoId)).toMatchObject({ status: 'uploading' });
   });
 });

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { SimulatedTerminal } from '@fleet/terminal-simulator';
+import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { joinSharedHarness, type ProductHarness, uniquePhone } from './testing/harness.ts';
 import { expectApiError, type HttpOptions, type HttpReply, send } from './testing/http.ts';
 import { Viewer } from './testing/viewer.ts';
-import { waitFor } from './testing/wait-for.ts';
 
 let harness: ProductHarness;
 /** A regular terminal of the requests that have to be refused. None of them may reach it. */
@@ -123,7 +123,7 @@ describe('status 200', () => {
     const health = async () => parseReply(await api(`/health/device?imei=${terminal.phone}`));
     expect(await health()).toEqual([200, { healthy: true }]);
     terminal.dropConnection();
-    await waitFor('the device to be disconnected', async () => (await health())[0] === 503);
+    await waitFor(async () => (await health())[0] === 503, 'the device to be disconnected');
     expect(await health()).toEqual([503, { healthy: false }]);
   });
 
@@ -134,11 +134,11 @@ describe('status 200', () => {
     expect(parseReply(await api(`/realtime/start-stream?${camera(terminal)}`))).toEqual(
       toExpectedResponse('0x9101', 'success'),
     );
-    await waitFor('the camera to stream', async () => (await health())[0] === 200);
+    await waitFor(async () => (await health())[0] === 200, 'the camera to stream');
     expect(await health()).toEqual([200, { healthy: true }]);
     expect(parseReply(await api(`/health/camera?${camera(terminal, 2)}`))).toEqual([503, { healthy: false }]);
     await api(`/realtime/control-stream?${camera(terminal)}&ctrl_instruction=0`);
-    await waitFor('the camera to have stopped', async () => (await health())[0] === 503);
+    await waitFor(async () => (await health())[0] === 503, 'the camera to have stopped');
   }, 60_000);
 
   it('unknown query parameters are ignored', async () => {
@@ -190,18 +190,18 @@ describe('status 429 by quota', () => {
     await api(`/realtime/start-stream?${camera(terminal)}`);
     const path = `/realtime/stream.flv?${camera(terminal)}`;
     const viewers = Array.from({ length: 20 }, () => new Viewer(`${harness.product.runtime.base_url}/api/v1${path}`));
-    await waitFor('20 viewers', () => viewers.every((viewer) => viewer.pictures.length > 0), 60_000);
+    await waitFor(() => viewers.every((viewer) => viewer.pictures.length > 0), '20 viewers', 60_000);
     const refused = await api(path);
     expectApiError(refused, 429);
     expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0);
     viewers.pop()?.leave();
-    const next = await waitFor('a free slot', async () => {
+    const next = await waitFor(async () => {
       const viewer = new Viewer(`${harness.product.runtime.base_url}/api/v1${path}`);
-      await waitFor('a response', () => viewer.status !== undefined);
+      await waitFor(() => viewer.status !== undefined, 'a response');
       if (viewer.status === 200) return viewer;
       viewer.leave();
       return undefined;
-    });
+    }, 'a free slot');
     for (const viewer of [...viewers, next]) viewer.leave();
   }, 120_000);
 

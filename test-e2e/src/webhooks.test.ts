@@ -5,14 +5,13 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { AlarmName, SimulatedTerminal } from '@fleet/terminal-simulator';
-import { selfSigned } from '@fleet/testing';
+import { selfSigned, waitFor } from '@fleet/testing';
 import type { WebhookEnvelope } from '@fleet/webhook-receiver';
 import { createReceiver } from '@fleet/webhook-receiver/examples/express';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { killProcess, waitForRestart } from './testing/faults.ts';
 import { type DedicatedHarness, startHarness, uniquePhone } from './testing/harness.ts';
 import { PlatformClient, type PlatformRecord } from './testing/platform-client.ts';
-import { waitFor } from './testing/wait-for.ts';
 
 jest.setTimeout(180_000);
 
@@ -86,17 +85,17 @@ const deliveries = (query = ''): Promise<PlatformRecord[]> => client.listAll(at(
 async function raise(alarm: AlarmName): Promise<void> {
   const deliveriesBefore = (await deliveries()).length;
   terminal.raiseAlarm(alarm);
-  await waitFor('its delivery', async () => (await deliveries()).length > deliveriesBefore, 60_000);
+  await waitFor(async () => (await deliveries()).length > deliveriesBefore, 'its delivery', 60_000);
 }
 
 const newest = async (): Promise<PlatformRecord> => (await deliveries())[0] ?? {};
 const waitForDelivery = (status: string): Promise<PlatformRecord> =>
   waitFor(
-    `the newest delivery to be ${status}`,
     async () => {
       const delivery = await newest();
       return delivery['status'] === status ? delivery : undefined;
     },
+    `the newest delivery to be ${status}`,
     60_000,
   );
 
@@ -104,7 +103,7 @@ describe('a webhook over HTTPS', () => {
   it('can be tested', async () => {
     const attempt = await client.requestData(at('/test'), { notification_type: 'geofence' });
     expect(attempt).toMatchObject({ number: 1, trigger: 'test', status_code: 200, error_code: null });
-    await waitFor('the test', () => taken.length > 0);
+    await waitFor(() => taken.length > 0, 'the test');
     expect(taken[0]?.payload.notification).toMatchObject({ notification_type: 'geofence', attributes: { test: true } });
     instead = 503;
     expect(await client.requestData(at('/test'), {})).toMatchObject({ status_code: 503, response_body: 'not now' });
@@ -113,7 +112,7 @@ describe('a webhook over HTTPS', () => {
 
   it('delivers an SOS of a terminal with everything that the example checks', async () => {
     await raise('emergency');
-    const envelope = await waitFor('the SOS', () => taken[0], 60_000);
+    const envelope = await waitFor(() => taken[0], 'the SOS', 60_000);
     const { notification, user } = envelope.payload;
     expect(notification).toMatchObject({ title: 'SOS', notification_type: 'sos', imei: terminal.phone });
     expect(notification).toMatchObject({
@@ -142,7 +141,7 @@ describe('a webhook over HTTPS', () => {
       attempts: [{ number: 1, trigger: 'schedule', status_code: 200 }],
     });
     expect(JSON.stringify(details)).not.toContain(secret);
-    await waitFor('its health', async () => (await client.requestData(at()))['last_success_at'] !== null);
+    await waitFor(async () => (await client.requestData(at()))['last_success_at'] !== null, 'its health');
     expect(await client.requestData(at())).toMatchObject({ status: 'active', consecutive_failures: 0 });
   });
 
@@ -154,7 +153,7 @@ describe('a webhook over HTTPS', () => {
     expect(failed).toMatchObject({ attempt_count: 3, next_attempt_at: null });
     expect(new Set(received.map(({ id }) => id)).size).toBe(1);
     expect(received.map(({ attempt }) => attempt)).toEqual([1, 2, 3]);
-    await waitFor('its failures', async () => (await client.requestData(at()))['consecutive_failures'] === 3);
+    await waitFor(async () => (await client.requestData(at()))['consecutive_failures'] === 3, 'its failures');
     expect(await client.requestData(at())).toMatchObject({ status: 'failing', failing_since: expect.any(String) });
     instead = undefined;
     await client.requestData(at(`/deliveries/${String(failed['delivery_id'])}/retry`), {});
@@ -183,7 +182,7 @@ describe('a killed dispatcher', () => {
   it('repeats an interrupted attempt with the same id', async () => {
     instead = 'hold';
     await raise('stolen');
-    await waitFor('the attempt', () => received.length > 0, 60_000);
+    await waitFor(() => received.length > 0, 'the attempt', 60_000);
     const former = killProcess(harness, 'webhook-dispatcher');
     instead = undefined;
     await waitForRestart(harness, 'webhook-dispatcher', former);

@@ -1,9 +1,9 @@
 import type { SimulatedTerminal } from '@fleet/terminal-simulator';
+import { waitFor } from '@fleet/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { WebSocket } from 'ws';
 import { killProcess, waitForRestart } from './testing/faults.ts';
 import { type DedicatedHarness, getJson, leaseHarness, uniquePhone } from './testing/harness.ts';
-import { waitFor } from './testing/wait-for.ts';
 
 interface Message {
   readonly type: string;
@@ -31,7 +31,7 @@ class Client {
   of = (type: string): Message[] => this.messages.filter((message) => message.type === type);
 
   next = (type: string, isRight: (data: Message['data']) => boolean = () => true): Promise<Message> =>
-    waitFor(`a ${type}`, () => this.of(type).find(({ data }) => isRight(data)), 60_000);
+    waitFor(() => this.of(type).find(({ data }) => isRight(data)), `a ${type}`, 60_000);
 }
 
 const clients: Client[] = [];
@@ -104,7 +104,7 @@ describe('the websocket', () => {
     // Reports arrive twice a second, faster than locations are pushed. Uses the server's clock, because a busy machine
     // may deliver several together.
     const before = client.of('location').length;
-    await waitFor('six more', () => client.of('location').length >= before + 6, 60_000);
+    await waitFor(() => client.of('location').length >= before + 6, 'six more', 60_000);
     const [first, , , , , last] = client.of('location').slice(before);
     expect((last?.ts ?? 0) - (first?.ts ?? 0)).toBeGreaterThan(3_500);
     terminal.raiseAlarm('emergency');
@@ -144,7 +144,7 @@ describe('the websocket', () => {
     const { body } = await fetch(url);
     await client.next('stream', ({ viewers }) => viewers === 1);
     await body?.cancel();
-    await waitFor('no viewer to remain', () => client.of('stream').at(-1)?.data['viewers'] === 0);
+    await waitFor(() => client.of('stream').at(-1)?.data['viewers'] === 0, 'no viewer to remain');
     expect(await harness.get(`/realtime/control-stream?${query}&ctrl_instruction=0`)).toMatchObject({ status: 200 });
     await client.next('stream', ({ status }) => status === 'stopped');
     expect(other.of('stream')).toEqual([]);
@@ -156,21 +156,21 @@ describe('the websocket', () => {
     terminal.raiseAlarm('fatigueDriving');
     const { data: last } = await client.next('notification', (each) => each['notification_type'] === 'fatigue_driving');
     const former = killProcess(harness, 'platform-api');
-    await waitFor('the end of the connection', () => client.code !== undefined, 60_000);
+    await waitFor(() => client.code !== undefined, 'the end of the connection', 60_000);
     terminal.raiseAlarm('collision');
     await waitForRestart(harness, 'platform-api', former);
     const back = await waitFor(
-      'a new connection',
       async () => {
         const next = await ours.connect().catch(() => undefined);
         if (next === undefined) return undefined;
         await waitFor(
-          'the connection to open or close',
           () => next.ws.readyState === WebSocket.OPEN || next.code !== undefined,
+          'the connection to open or close',
           60_000,
         );
         return next.code === undefined ? next : undefined;
       },
+      'a new connection',
       90_000,
     );
     await back.next('snapshot', ({ final }) => final === true);

@@ -1,7 +1,7 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { waitFor } from '@fleet/testing';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { StartError } from './start-error.ts';
 import type { ProcessSpec } from './supervised-process.ts';
@@ -48,10 +48,6 @@ function child(name: string, tier: number, body = 'setInterval(() => {}, 1000)')
     isReady: async () => existsSync(at(`${name}.up`)),
     readyTimeoutMs: 20_000,
   };
-}
-
-async function waitFor(condition: () => boolean): Promise<void> {
-  while (!condition()) await sleep(10);
 }
 
 function isRunning(pid: number): boolean {

@@ -1,10 +1,10 @@
 import { encodeFrame, FrameSplitter, linkDetection, queryLocation, queryParameters, textMessage } from '@fleet/jt808';
+import { waitFor } from '@fleet/testing';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { type Behaviour, BehaviourTable, corruptChecksum, corruptFrame, Sleep } from './behaviour.ts';
 import { SimulatedTerminal } from './terminal.ts';
 import type { TerminalOptions } from './terminal-options.ts';
 import { TestPlatform } from './testing/test-platform.ts';
-import { waitFor } from './testing/wait-for.ts';
 
 const terminalPhone = '00000000013800138003';
 const textBody = { flags: 4, textType: 1, text: 'hello' };
@@ -78,7 +78,7 @@ describe('behaviours', () => {
 
   it('twice: sends the same response again', async () => {
     const serial = await startWithBehaviour({ kind: 'twice', gapMs: 5 });
-    await waitFor('two answers', () => parseReplies().length === 2);
+    await waitFor(() => parseReplies().length === 2, 'two answers');
     expect(parseReplies()).toEqual([
       { serial, id: 0x8300, result: 0 },
       { serial, id: 0x8300, result: 0 },
@@ -116,7 +116,7 @@ describe('behaviours', () => {
     ['midFrame', 0],
   ] as const)('disconnecting %s the response: drops the connection and reconnects', async (when, responses) => {
     await startWithBehaviour({ kind: 'disconnecting', when });
-    await waitFor('second connection', () => platform.connections === 2);
+    await waitFor(() => platform.connections === 2, 'second connection');
     await terminal.waitUntilOnline();
     expect(parseReplies()).toHaveLength(responses);
   });
@@ -130,7 +130,7 @@ describe('behaviours', () => {
     expect(parseReplies()).toEqual([{ serial: probe, id: 0x8204, result: 0 }]);
     terminal.resetBehaviour(0x8300);
     platform.sendCommand(terminalPhone, textMessage, textBody);
-    await waitFor('answer', () => parseReplies().length === 2);
+    await waitFor(() => parseReplies().length === 2, 'answer');
   });
 
   it('neverReading: reads nothing from the socket until the behaviour is reset', async () => {
@@ -147,8 +147,8 @@ describe('behaviours', () => {
     expect(report.sends).toEqual([]);
     expect(platform.openConnections).toBe(1);
     terminal.resetBehaviour();
-    await waitFor('second connection', () => platform.connections === 2);
-    await waitFor('the report', () => report.acknowledgedAtMs !== null);
+    await waitFor(() => platform.connections === 2, 'second connection');
+    await waitFor(() => report.acknowledgedAtMs !== null, 'the report');
     expect(platform.framesWithId(0x0200)).toEqual([]);
   });
 
@@ -168,7 +168,7 @@ describe('terminal that wakes after a delay', () => {
   it('ignores messages until the delay has passed, and loses those received before', async () => {
     await startWithBehaviour({ kind: 'sleeping', wakeAfterMs: 100 });
     platform.sendCommand(terminalPhone, queryLocation, {});
-    await waitFor('awake', () => terminal.behaviours.general.kind === 'normal');
+    await waitFor(() => terminal.behaviours.general.kind === 'normal', 'awake');
     const serial = platform.sendCommand(terminalPhone, textMessage, textBody);
     await platform.waitForFrame(0x0001);
     expect(parseReplies()).toEqual([{ serial, id: 0x8300, result: 0 }]);
@@ -188,7 +188,7 @@ describe('terminal in deep sleep', () => {
   it('is offline until an SMS arrives', async () => {
     await startOnline();
     terminal.hibernate();
-    await waitFor('gone', () => platform.openConnections === 0);
+    await waitFor(() => platform.openConnections === 0, 'gone');
     expect(terminal.state).toBe('asleep');
     terminal.receiveSms('WAKEUP#');
     await terminal.waitUntilOnline();
@@ -215,7 +215,7 @@ describe('terminal in deep sleep', () => {
     await startOnline();
     terminal.setBehaviour({ kind: 'sleeping' });
     terminal.receiveSms('WAKEUP#');
-    await waitFor('awake', () => terminal.behaviours.general.kind === 'normal');
+    await waitFor(() => terminal.behaviours.general.kind === 'normal', 'awake');
     expect(platform.connections).toBe(1);
   });
 });
@@ -226,7 +226,7 @@ describe('respond hook', () => {
     await startOnline({ respond: ({ messageId }) => (messageId === 0x8300 ? [own] : undefined) });
     platform.sendCommand(terminalPhone, textMessage, textBody);
     platform.sendCommand(terminalPhone, linkDetection, {});
-    await waitFor('two answers', () => parseReplies().length === 2);
+    await waitFor(() => parseReplies().length === 2, 'two answers');
     expect(parseReplies()[0]).toEqual({ serial: 0x0102, id: 0x0304, result: 5 });
   });
 });

@@ -2,11 +2,11 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { decodeBody, locationReport } from '@fleet/jt808';
+import { waitFor } from '@fleet/testing';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { type RunningCommand, runFleet, runLoad, runTerminal } from './cli-commands.ts';
 import { type FleetOptions, type LoadOptions, parseCliOptions, type TerminalCommandOptions } from './cli-options.ts';
 import { TestPlatform } from './testing/test-platform.ts';
-import { waitFor } from './testing/wait-for.ts';
 
 jest.setTimeout(60_000);
 
@@ -35,24 +35,24 @@ describe('commands', () => {
     const file = path.join(directory, 'report', 'fleet.json');
     const fleet = args('fleet', '--phones', '013800138001,013800138002', '--channels', '1', '--report-file', file);
     running = await runFleet(parseCliOptions([...fleet, '--cache-dir', directory]) as FleetOptions, print);
-    await waitFor('report', () => lines.includes('2 terminals online'), 30_000);
+    await waitFor(() => lines.includes('2 terminals online'), 'report');
     expect(JSON.parse(await readFile(file, 'utf8'))).toEqual([
       { imei: '013800138001', edition: '2013', channels: 1 },
       { imei: '013800138002', edition: '2013', channels: 1 },
     ]);
     expect(lines).toContain('creating clip 640x360 h264 013800138001-1');
     platform.dropAll();
-    await waitFor('both back', () => platform.framesWithId(0x0102).length === 4);
+    await waitFor(() => platform.framesWithId(0x0102).length === 4, 'both back');
   });
 
   it('terminal: raises alarms with their files', async () => {
     const options = args('terminal', '--phone', '013800138004', '--channels', '1', '--cache-dir', directory);
     running = await runTerminal(parseCliOptions([...options, '--alarm', 'dsm:2']) as TerminalCommandOptions, print);
-    await waitFor('the alarm', () => lines.includes('013800138004 raised dsm:2 with 2 files'), 30_000);
+    await waitFor(() => lines.includes('013800138004 raised dsm:2 with 2 files'), 'the alarm');
     const isAlarm = ({ body }: { body: Buffer }) =>
       decodeBody(locationReport, body).extras.some(({ id }) => id === 0x65);
     const alarms = () => platform.framesWithId(0x0200).filter(isAlarm);
-    await waitFor('its report', () => alarms().length > 0);
+    await waitFor(() => alarms().length > 0, 'its report');
     expect(alarms()).toHaveLength(1);
   });
 
@@ -69,8 +69,8 @@ describe('commands', () => {
       '2',
     );
     running = await runTerminal(parseCliOptions(options) as TerminalCommandOptions, print);
-    await waitFor('online', () => platform.framesWithId(0x0102).length === 1);
-    await waitFor('line', () => lines.some((line) => line.endsWith('online')));
+    await waitFor(() => platform.framesWithId(0x0102).length === 1, 'online');
+    await waitFor(() => lines.some((line) => line.endsWith('online')), 'line');
     platform.sendRaw('013800138009', 0x8104, Buffer.alloc(0));
     expect((await platform.waitForFrame(0x0001)).body[4]).toBe(2);
     expect(lines.some((line) => line.includes('<- 0x8104'))).toBe(true);
@@ -81,7 +81,7 @@ describe('commands', () => {
       parseCliOptions(args('load', '--terminals', '20', '--interval', '1s')) as LoadOptions,
       print,
     );
-    await waitFor('reports', () => platform.framesWithId(0x0200).length >= 20);
+    await waitFor(() => platform.framesWithId(0x0200).length >= 20, 'reports');
     expect(new Set(platform.framesWithId(0x0102).map((frame) => frame.phone)).size).toBe(20);
   });
 });

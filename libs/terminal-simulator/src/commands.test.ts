@@ -30,6 +30,7 @@ import {
   vehicleControl,
   vehicleControlResponse,
 } from '@fleet/jt808';
+import { waitFor } from '@fleet/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { createCameraClips } from './camera-clips.ts';
 import { createRecordings } from './recordings.ts';
@@ -37,7 +38,6 @@ import { sendDriverCard, sendPassengerFlow, sendPassthrough, sendPicture } from 
 import { SimulatedTerminal } from './terminal.ts';
 import type { ClipProvider, TerminalOptions } from './terminal-options.ts';
 import { TestPlatform } from './testing/test-platform.ts';
-import { waitFor } from './testing/wait-for.ts';
 
 jest.setTimeout(60_000);
 
@@ -80,7 +80,7 @@ async function startOnline(edition: Edition = '2013', options: Partial<TerminalO
 async function reassembleParts(messageId: number): Promise<Buffer> {
   const first = await platform.waitForFrame(messageId);
   const total = first.subpackage?.total ?? 1;
-  await waitFor('all parts', () => platform.framesWithId(messageId).length >= total);
+  await waitFor(() => platform.framesWithId(messageId).length >= total, 'all parts');
   return Buffer.concat(platform.framesWithId(messageId).map((frame) => frame.body));
 }
 
@@ -108,7 +108,7 @@ describe('recordings (0x9205)', () => {
     expect(parts).toHaveLength(Math.ceil((6 + 28 * 2000) / 1023));
     const originalSerial = parts[0]?.serial ?? 0;
     platform.sendCommand(terminalPhone, platformRetransmitRequest, { originalSerial, packageIds: [2, 5] });
-    await waitFor('repetition', () => platform.framesWithId(0x1205).length === parts.length + 2);
+    await waitFor(() => platform.framesWithId(0x1205).length === parts.length + 2, 'repetition');
     expect(platform.framesWithId(0x1205).slice(parts.length)).toEqual([parts[1], parts[4]]);
   });
 
@@ -144,7 +144,7 @@ describe('pictures (0x8801)', () => {
     expect(picture.data.subarray(-2).toString('hex')).toBe('ffd9');
     const before = platform.framesWithId(0x0801).length;
     platform.sendCommand(terminalPhone, multimediaUploadResponse, { multimediaId: 1, retransmitIds: [1] });
-    await waitFor('repetition', () => platform.framesWithId(0x0801).length === before + 1);
+    await waitFor(() => platform.framesWithId(0x0801).length === before + 1, 'repetition');
     expect(platform.framesWithId(0x0801).at(-1)).toEqual(platform.framesWithId(0x0801)[0]);
   });
 
@@ -198,7 +198,7 @@ describe('settings', () => {
       command: 2,
       parameters: `0;;;;;127.0.0.1;${other.port};;0`,
     });
-    await waitFor('the other server', () => other.framesWithId(0x0102).length === 1);
+    await waitFor(() => other.framesWithId(0x0102).length === 1, 'the other server');
     expect(other.framesWithId(0x0100)).toEqual([]);
     await terminal.stop();
     await other.close();

@@ -1,8 +1,8 @@
 import { decodeBody, type Edition, locationReport, textMessage } from '@fleet/jt808';
+import { waitFor } from '@fleet/testing';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { addToPhone, LoadFleet } from './load-fleet.ts';
 import { TestPlatform } from './testing/test-platform.ts';
-import { waitFor } from './testing/wait-for.ts';
 
 let platform: TestPlatform;
 let fleet: LoadFleet;
@@ -14,7 +14,7 @@ async function start(
   platform = await new TestPlatform(edition).listen();
   fleet = new LoadFleet({ host: '127.0.0.1', port: platform.port, connectRate: 5000, edition, ...options });
   fleet.start();
-  await waitFor('all online', () => fleet.counters.online === options.terminals);
+  await waitFor(() => fleet.counters.online === options.terminals, 'all online');
 }
 
 afterEach(async () => {
@@ -27,13 +27,13 @@ describe('LoadFleet', () => {
     await start('2013', { terminals: 200, intervalMs: 1000 });
     expect(new Set(platform.framesWithId(0x0102).map((frame) => frame.phone)).size).toBe(200);
     await waitFor(
-      'a report of each terminal',
       () => new Set(platform.framesWithId(0x0200).map((frame) => frame.phone)).size === 200,
+      'a report of each terminal',
     );
     const location = decodeBody(locationReport, platform.framesWithId(0x0200)[0]?.body ?? Buffer.alloc(0));
     expect(location.latitudeDeg).toBeGreaterThanOrEqual(22.5);
     expect(location.time).toMatch(/^20\d\d-\d\d-\d\dT/);
-    await waitFor('acknowledgements', () => fleet.counters.reportsAcknowledged >= 200);
+    await waitFor(() => fleet.counters.reportsAcknowledged >= 200, 'acknowledgements');
   });
 
   it('uses edition 2019 and responds to commands', async () => {
@@ -47,8 +47,8 @@ describe('LoadFleet', () => {
   it('reconnects with its auth code after the platform drops the connection', async () => {
     await start('2013', { terminals: 3, intervalMs: 60_000 });
     platform.dropAll();
-    await waitFor('lost', () => fleet.counters.online === 0);
-    await waitFor('back', () => fleet.counters.online === 3);
+    await waitFor(() => fleet.counters.online === 0, 'lost');
+    await waitFor(() => fleet.counters.online === 3, 'back');
     expect(fleet.counters.reconnects).toBe(3);
     expect(platform.framesWithId(0x0100)).toHaveLength(3);
   });

@@ -1,10 +1,10 @@
 import { decodeBody, platformRetransmitRequest, queryResourceList, resourceList } from '@fleet/jt808';
+import { waitFor } from '@fleet/testing';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { createRecordings } from './recordings.ts';
 import { SimulatedTerminal } from './terminal.ts';
 import type { TerminalOptions } from './terminal-options.ts';
 import { type ReceivedFrame, TestPlatform } from './testing/test-platform.ts';
-import { waitFor } from './testing/wait-for.ts';
 
 const terminalPhone = '013800138001';
 const recordingPlan = { channels: [1], seconds: 60, until: new Date('2026-08-01T04:00:00Z'), bitrateKbps: 500 };
@@ -44,10 +44,10 @@ describe('list of recordings (0x9205, 0x1205)', () => {
   it('with 5,000 recordings is sent in parts of one message, with consecutive serials', async () => {
     await start(5000);
     const replySerial = queryRecordings();
-    await waitFor('first part', () => frames().length > 0);
+    await waitFor(() => frames().length > 0, 'first part');
     const total = frames()[0]?.subpackage?.total ?? 0;
     expect(total).toBe(Math.ceil((6 + 5000 * 28) / 1023));
-    await waitFor('all parts', () => frames().length === total);
+    await waitFor(() => frames().length === total, 'all parts');
     const serials = frames().map((frame) => frame.serial - (frames()[0]?.serial ?? 0));
     expect(serials).toEqual(Array.from({ length: total }, (_unused, index) => index));
     const list = parseList(frames());
@@ -58,20 +58,20 @@ describe('list of recordings (0x9205, 0x1205)', () => {
   it("resends a lost part on the platform's request", async () => {
     await start(100, { listLostParts: [2] });
     queryRecordings();
-    await waitFor('the others', () => frames().length === 2);
+    await waitFor(() => frames().length === 2, 'the others');
     const [first] = frames();
     platform.sendCommand(terminalPhone, platformRetransmitRequest, {
       originalSerial: first?.serial ?? 0,
       packageIds: [2],
     });
-    await waitFor('the lost part', () => frames().length === 3);
+    await waitFor(() => frames().length === 3, 'the lost part');
     expect(parseList(frames()).items).toHaveLength(100);
   });
 
   it('is sent in several whole messages if configured, each with the total of the list', async () => {
     await start(70, { listItemsPerMessage: 30, listAcknowledged: true });
     const serial = queryRecordings();
-    await waitFor('all messages', () => frames().length === 3);
+    await waitFor(() => frames().length === 3, 'all messages');
     expect(frames().map((frame) => [frame.subpackage, frame.body.readUInt16BE(0), frame.body.readUInt32BE(2)])).toEqual(
       Array.from({ length: 3 }, () => [null, serial, 70]),
     );
@@ -84,7 +84,7 @@ describe('list of recordings (0x9205, 0x1205)', () => {
   it('states more items than it contains if configured', async () => {
     await start(10, { listMissingItems: 5 });
     queryRecordings();
-    await waitFor('the list', () => frames().length === 1);
+    await waitFor(() => frames().length === 1, 'the list');
     expect(frames()[0]?.body.readUInt32BE(2)).toBe(15);
     expect(frames()[0]?.body).toHaveLength(6 + 10 * 28);
   });
@@ -92,7 +92,7 @@ describe('list of recordings (0x9205, 0x1205)', () => {
   it('is one message without items if there are no recordings', async () => {
     await start(0);
     queryRecordings();
-    await waitFor('the list', () => frames().length === 1);
+    await waitFor(() => frames().length === 1, 'the list');
     expect(parseList(frames()).items).toEqual([]);
   });
 
@@ -100,7 +100,7 @@ describe('list of recordings (0x9205, 0x1205)', () => {
     await start(10);
     terminal.setBehaviour({ kind: 'refusing', result: 1 }, 0x9205);
     queryRecordings();
-    await waitFor('the refusal', () => platform.framesWithId(0x0001).length === 1);
+    await waitFor(() => platform.framesWithId(0x0001).length === 1, 'the refusal');
     expect(platform.framesWithId(0x0001)[0]?.body.toString('hex', 2)).toBe('920501');
     expect(frames()).toEqual([]);
   });
@@ -112,7 +112,7 @@ describe('list of recordings (0x9205, 0x1205)', () => {
     if (marked === undefined) throw new Error('no recordings');
     marked.alarmFlags = highest | 1n;
     queryRecordings(highest);
-    await waitFor('the list', () => frames().length === 1);
+    await waitFor(() => frames().length === 1, 'the list');
     expect(parseList(frames()).items.map((item) => [item.startTime, item.alarmFlags])).toEqual([
       [marked.startTime, highest | 1n],
     ]);

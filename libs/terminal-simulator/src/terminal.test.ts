@@ -9,11 +9,11 @@ import {
   terminalGeneralResponse,
   textMessage,
 } from '@fleet/jt808';
+import { waitFor } from '@fleet/testing';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { SimulatedTerminal } from './terminal.ts';
 import type { TerminalOptions } from './terminal-options.ts';
 import { TestPlatform } from './testing/test-platform.ts';
-import { waitFor } from './testing/wait-for.ts';
 
 const terminalPhone = '013800138001';
 let platform: TestPlatform;
@@ -60,7 +60,7 @@ describe('session', () => {
     expect(location.time).toBe(report.time);
     expect(location.latitudeDeg).toBeGreaterThan(22);
     expect(platform.framesWithId(0x0100)).toHaveLength(1);
-    await waitFor('acknowledgement', () => report.acknowledgedAtMs !== null);
+    await waitFor(() => report.acknowledgedAtMs !== null, 'acknowledgement');
     expect(terminal.acknowledgedReports).toEqual([report]);
   });
 
@@ -96,7 +96,7 @@ describe('session', () => {
     platform.registrationResult = 2;
     const terminal = terminalFor();
     terminal.start();
-    await waitFor('three attempts', () => platform.framesWithId(0x0100).length >= 3);
+    await waitFor(() => platform.framesWithId(0x0100).length >= 3, 'three attempts');
     platform.registrationResult = 0;
     await terminal.waitUntilOnline();
     expect(terminal.isOnline).toBe(true);
@@ -105,7 +105,7 @@ describe('session', () => {
   it('drops the connection if the platform no longer responds', async () => {
     platform.isAcknowledging = false;
     await startOnline({ heartbeatMs: 20 });
-    await waitFor('second connection', () => platform.connections === 2);
+    await waitFor(() => platform.connections === 2, 'second connection');
     expect(platform.framesWithId(0x0002).length).toBeGreaterThanOrEqual(2);
   });
 
@@ -121,7 +121,7 @@ describe('session', () => {
   it('stays offline if reconnection is disabled', async () => {
     const terminal = await startOnline({ reconnect: false });
     platform.dropAll();
-    await waitFor('stopped', () => terminal.state === 'stopped');
+    await waitFor(() => terminal.state === 'stopped', 'stopped');
     expect(platform.connections).toBe(1);
   });
 });
@@ -131,11 +131,11 @@ describe('locations', () => {
     const terminal = await startOnline();
     platform.isAcknowledging = false;
     const reports = [terminal.report(), terminal.report(), terminal.report()];
-    await waitFor('three reports', () => platform.framesWithId(0x0200).length === 3);
+    await waitFor(() => platform.framesWithId(0x0200).length === 3, 'three reports');
     platform.isAcknowledging = true;
     platform.dropAll();
     const batch = await platform.waitForFrame(0x0704);
-    await waitFor('acknowledgement', () => terminal.acknowledgedReports.length === 3);
+    await waitFor(() => terminal.acknowledgedReports.length === 3, 'acknowledgement');
     expect(batch.body.readUInt16BE(0)).toBe(3);
     expect(batch.body[2]).toBe(1);
     const [first] = reports;
@@ -147,14 +147,14 @@ describe('locations', () => {
     const reports = terminal.reportBatch(5);
     const batch = await platform.waitForFrame(0x0704);
     expect([batch.body.readUInt16BE(0), batch.body[2]]).toEqual([5, 0]);
-    await waitFor('acknowledgement', () => reports.every((report) => report.acknowledgedAtMs !== null));
+    await waitFor(() => reports.every((report) => report.acknowledgedAtMs !== null), 'acknowledgement');
   });
 
   it('stores reports while offline and sends them later', async () => {
     const terminal = terminalFor();
     const report = terminal.report();
     terminal.start();
-    await waitFor('acknowledgement', () => report.acknowledgedAtMs !== null);
+    await waitFor(() => report.acknowledgedAtMs !== null, 'acknowledgement');
     expect(report.sends.map((send) => send.messageId)).toEqual([0x0704]);
   });
 
@@ -162,9 +162,9 @@ describe('locations', () => {
     const terminal = await startOnline({ replyTimeoutMs: 300 });
     platform.isAcknowledging = false;
     const report = terminal.report();
-    await waitFor('repetition', () => platform.framesWithId(0x0200).length >= 2);
+    await waitFor(() => platform.framesWithId(0x0200).length >= 2, 'repetition');
     platform.isAcknowledging = true;
-    await waitFor('acknowledgement', () => report.acknowledgedAtMs !== null);
+    await waitFor(() => report.acknowledgedAtMs !== null, 'acknowledgement');
     expect(new Set(platform.framesWithId(0x0200).map((frame) => frame.body.toString('hex'))).size).toBe(1);
   });
 
@@ -178,7 +178,7 @@ describe('locations', () => {
     const terminal = await startOnline();
     const report = terminal.raiseAlarm('emergency');
     terminal.raiseAlarm('overspeed');
-    await waitFor('acknowledgement', () => report.acknowledgedAtMs !== null);
+    await waitFor(() => report.acknowledgedAtMs !== null, 'acknowledgement');
     expect(report.alarm).toBe(1);
     expect(terminal.report().alarm).toBe(2);
     expect(terminal.clearAlarm('overspeed').alarm).toBe(0);
@@ -192,7 +192,7 @@ describe('commands', () => {
     platform.sendCommand(terminalPhone, queryAttributes, {});
     const unknown = platform.sendRaw(terminalPhone, 0x8f00, Buffer.from([1, 2]));
     await platform.waitForFrame(0x0107);
-    await waitFor('two answers', () => platform.framesWithId(0x0001).length === 2);
+    await waitFor(() => platform.framesWithId(0x0001).length === 2, 'two answers');
     const parseResponses = platform
       .framesWithId(0x0001)
       .map((frame) => decodeBody(terminalGeneralResponse, frame.body));
@@ -217,16 +217,16 @@ describe('commands', () => {
     await startOnline();
     const request = { serverIp: '127.0.0.1', tcpPort: 1, udpPort: 0, channel: 1, dataType: 0, streamType: 0 };
     platform.sendCommand(terminalPhone, liveStreamRequest, request);
-    await waitFor('refusal', () => platform.framesWithId(0x0001).length === 1);
+    await waitFor(() => platform.framesWithId(0x0001).length === 1, 'refusal');
     platform.sendRaw(terminalPhone, 0x9101, Buffer.from([9, 1]));
-    await waitFor('refusal', () => platform.framesWithId(0x0001).length === 2);
+    await waitFor(() => platform.framesWithId(0x0001).length === 2, 'refusal');
     expect(platform.framesWithId(0x0001).map((frame) => frame.body[4])).toEqual([1, 2]);
   });
 
   it('acknowledges a restart, disconnects and reconnects', async () => {
     const terminal = await startOnline();
     platform.sendCommand(terminalPhone, terminalControl, { command: 4, parameters: '' });
-    await waitFor('second connection', () => platform.connections === 2);
+    await waitFor(() => platform.connections === 2, 'second connection');
     await terminal.waitUntilOnline();
     expect(platform.framesWithId(0x0001)[0]?.body[4]).toBe(0);
     expect(platform.framesWithId(0x0100)).toHaveLength(1);

@@ -2,9 +2,10 @@ import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { type AccessUnit, PayloadType } from '@fleet/jt1078';
 import { saveTerminalAudio, saveTerminalModel } from '@fleet/storage';
+import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { createRawAac, createTestCard, startStreaming, TcpCamera, TestCamera } from './testing/camera.ts';
-import { fakeGateway, type MediaHarness, randomImei, requestStream, startHarness, waitFor } from './testing/harness.ts';
+import { fakeGateway, type MediaHarness, randomImei, requestStream, startHarness } from './testing/harness.ts';
 import { countFfmpegChildren, decodeErrors, Player, probeStreams } from './testing/player.ts';
 
 jest.setTimeout(60_000);
@@ -31,18 +32,18 @@ async function talking(on: MediaHarness = harness) {
 describe('G.711A audio', () => {
   it('is transcoded to AAC by one process, only while a viewer listens', async () => {
     const { id, close } = await talking();
-    await waitFor('the camera', async () => (await harness.findStream(id))?.videoFrames);
+    await waitFor(async () => (await harness.findStream(id))?.videoFrames, 'the camera');
     const silent = await Player.open(harness.streamUrl(id, { audio: 'none' }));
     const copied = await Player.open(harness.streamUrl(id, { audio: 'copy' }));
-    await waitFor('pictures', () => silent.video.length > 10 && copied.audio.length > 10);
+    await waitFor(() => silent.video.length > 10 && copied.audio.length > 10, 'pictures');
     // Processes of the previous test file may take some time to exit.
-    await waitFor('all processes to exit', async () => (await countFfmpegChildren()) === 0);
+    await waitFor(async () => (await countFfmpegChildren()) === 0, 'all processes to exit');
 
     const first = await Player.open(harness.streamUrl(id));
-    await waitFor('audio', () => first.audio.length > 10);
+    await waitFor(() => first.audio.length > 10, 'audio');
     const second = await Player.open(harness.streamUrl(id));
-    await waitFor('audio of the second viewer', () => second.audio.length > 10);
-    await waitFor('one process', async () => (await countFfmpegChildren()) === 1);
+    await waitFor(() => second.audio.length > 10, 'audio of the second viewer');
+    await waitFor(async () => (await countFfmpegChildren()) === 1, 'one process');
     const streams = await probeStreams(first.flv);
     expect(streams.map((each) => each.codec_name).toSorted()).toEqual(['aac', 'h264']);
     expect(await decodeErrors(first.flv)).toBe('');
@@ -51,12 +52,12 @@ describe('G.711A audio', () => {
     for (const player of [first, second]) {
       const lastOf = (tags: readonly { timestampMs: number }[]): number => tags.at(-1)?.timestampMs ?? 0;
       // ffmpeg may be late on a busy machine, but misplaced audio would stay misplaced.
-      await waitFor('audio and video to align', () => Math.abs(lastOf(player.video) - lastOf(player.audio)) < 1_500);
+      await waitFor(() => Math.abs(lastOf(player.video) - lastOf(player.audio)) < 1_500, 'audio and video to align');
       const times = player.audio.map((tag) => tag.timestampMs);
       expect(times).toEqual(times.toSorted((a, b) => a - b));
       player.close();
     }
-    await waitFor('the process to exit', async () => (await countFfmpegChildren()) === 0);
+    await waitFor(async () => (await countFfmpegChildren()) === 0, 'the process to exit');
     for (const player of [silent, copied]) player.close();
     close();
   });
@@ -65,7 +66,7 @@ describe('G.711A audio', () => {
     const { id, close } = await talking();
     const copied = await Player.open(harness.streamUrl(id, { audio: 'copy' }));
     const silent = await Player.open(harness.streamUrl(id, { audio: 'none' }));
-    await waitFor('tags', () => copied.audio.length > 10 && silent.video.length > 10);
+    await waitFor(() => copied.audio.length > 10 && silent.video.length > 10, 'tags');
     expect(copied.audio[0]?.body[0]).toBe(0x72);
     expect((await probeStreams(copied.flv)).map((each) => each.codec_name).toSorted()).toEqual(['h264', 'pcm_alaw']);
     expect(silent.header).toEqual({ video: true, audio: false });
@@ -77,14 +78,14 @@ describe('G.711A audio', () => {
   it('continues after its transcoder was killed', async () => {
     const { id, close } = await talking();
     const player = await Player.open(harness.streamUrl(id));
-    await waitFor('audio', () => player.audio.length > 5);
+    await waitFor(() => player.audio.length > 5, 'audio');
     const pid = execFileSync('ps', ['--ppid', String(process.pid), '-o', 'pid=,comm='], { encoding: 'utf8' })
       .split('\n')
       .find((line) => line.trim().endsWith('ffmpeg'));
     process.kill(Number.parseInt(pid ?? '', 10), 'SIGKILL');
     const audioCount = player.audio.length;
     const videoCountBefore = player.video.length;
-    await waitFor('audio after the restart', () => player.audio.length > audioCount + 20);
+    await waitFor(() => player.audio.length > audioCount + 20, 'audio after the restart');
     expect(player.video.length).toBeGreaterThan(videoCountBefore + 20);
     const times = player.audio.map((tag) => tag.timestampMs);
     expect(times).toEqual(times.toSorted((a, b) => a - b));
@@ -98,7 +99,7 @@ describe('G.711A audio', () => {
     const without = await startHarness({ MEDIA_MAX_TRANSCODERS: '0' });
     const { id, close } = await talking(without);
     const player = await Player.open(without.streamUrl(id));
-    await waitFor('pictures', () => player.video.length > 20);
+    await waitFor(() => player.video.length > 20, 'pictures');
     expect(player.header).toEqual({ video: true, audio: false });
     expect(player.audio).toEqual([]);
     player.close();
@@ -128,7 +129,7 @@ describe('AAC without ADTS', () => {
       sent += 1;
     }, 23);
     const player = await Player.open(on.streamUrl(id));
-    await waitFor('audio', () => player.audio.length > 30);
+    await waitFor(() => player.audio.length > 30, 'audio');
     clearInterval(sound);
     feed.stop();
     camera.close();
@@ -200,7 +201,7 @@ describe('audio of an unknown codec', () => {
       50,
     );
     const player = await Player.open(harness.streamUrl(id));
-    await waitFor('pictures', () => player.video.length > 30);
+    await waitFor(() => player.video.length > 30, 'pictures');
     expect(player.header).toEqual({ video: true, audio: false });
     clearInterval(noise);
     feed.stop();

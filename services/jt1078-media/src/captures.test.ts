@@ -1,9 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { type MediaPacket, PacketSplitter } from '@fleet/jt1078';
 import type { StreamId } from '@fleet/storage';
+import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { TcpCamera, UdpCamera } from './testing/camera.ts';
-import { type MediaHarness, requestStream, startHarness, waitFor } from './testing/harness.ts';
+import { type MediaHarness, requestStream, startHarness } from './testing/harness.ts';
 import { decodeErrors, Player, probeStreams } from './testing/player.ts';
 
 interface Capture {
@@ -62,19 +63,19 @@ describeCaptures('captures of real devices', () => {
       const camera = way === 'tcp' ? new TcpCamera(harness.service.livePort) : new UdpCamera(harness.service.livePort);
       // The rest is sent much faster than real time, so the viewer must be connected first.
       await camera.send(...packets.slice(0, 2));
-      await waitFor('the viewer', async () => (await harness.findStream(id))?.viewers === 1);
+      await waitFor(async () => (await harness.findStream(id))?.viewers === 1, 'the viewer');
       await camera.send(...packets.slice(2));
       const player = await opening;
       const frames = video.decoded_frames_from_first_keyframe;
-      await waitFor(`${frames} pictures`, () => player.video.length >= frames);
-      if (audio !== null) await waitFor('audio', () => player.audio.length > 2);
+      await waitFor(() => player.video.length >= frames, `${frames} pictures`);
+      if (audio !== null) await waitFor(() => player.audio.length > 2, 'audio');
       camera.close();
       if (way === 'udp') player.close();
-      else await waitFor('the end of the response', () => player.ending === 'complete');
-      await waitFor('the claim to be released', async () => {
+      else await waitFor(() => player.ending === 'complete', 'the end of the response');
+      await waitFor(async () => {
         if (way === 'udp') harness.bus.nc.publish(`media.${harness.podId}.control`, ended(id));
         return (await harness.redis.exists(`stream:live:${id.imei}:${id.channel}`)) === 0;
-      });
+      }, 'the claim to be released');
 
       const streams = await probeStreams(player.flv);
       const [pictures, sound] = [streams.find(isVideo), streams.find((stream) => !isVideo(stream))];

@@ -1,8 +1,8 @@
 import { type AccessUnit, PayloadType } from '@fleet/jt1078';
-import { campaignSize, campaignTimeoutMs } from '@fleet/testing';
+import { campaignSize, campaignTimeoutMs, waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { createTestCard, TcpCamera, TestCamera, UdpCamera } from './testing/camera.ts';
-import { type MediaHarness, startHarness, waitFor } from './testing/harness.ts';
+import { type MediaHarness, startHarness } from './testing/harness.ts';
 import { fetchStatus, Player, probeStreams } from './testing/player.ts';
 
 jest.setTimeout(campaignTimeoutMs(60_000));
@@ -65,7 +65,7 @@ describe('damaged packets', () => {
       // Undamaged packets must play again.
       const videoCountBefore = player.video.length;
       await camera.send(...round(), ...round());
-      await waitFor(`pictures after the damage (seed ${seed})`, () => player.video.length > videoCountBefore + 40);
+      await waitFor(() => player.video.length > videoCountBefore + 40, `pictures after the damage (seed ${seed})`);
       for (const tags of [player.video, player.audio]) {
         const times = tags.map((tag) => tag.timestampMs);
         expect(times).toEqual(times.toSorted((a, b) => a - b));

@@ -1,7 +1,8 @@
 import { type AccessUnit } from '@fleet/jt1078';
+import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { createTestCard, startStreaming, TcpCamera, TestCamera } from './testing/camera.ts';
-import { type MediaHarness, signStreamUrl, startHarness, waitFor } from './testing/harness.ts';
+import { type MediaHarness, signStreamUrl, startHarness } from './testing/harness.ts';
 import { probeStreams } from './testing/player.ts';
 
 jest.setTimeout(60_000);
@@ -87,7 +88,7 @@ describe('HLS of a live stream', () => {
     const { id, url, close } = await stream();
     await readPlaylist(url('/index.m3u8'));
     close();
-    await waitFor('the end of the stream', async () => (await harness.findStream(id)) === undefined);
+    await waitFor(async () => (await harness.findStream(id)) === undefined, 'the end of the stream');
     expect(await readPlaylist(url('/index.m3u8'))).toContain('#EXT-X-ENDLIST');
   });
 
@@ -95,7 +96,7 @@ describe('HLS of a live stream', () => {
     const { id, url, close } = await stream();
     await readPlaylist(url('/index.m3u8'));
     expect(await harness.findStream(id)).toMatchObject({ viewers: 1 });
-    await waitFor('no viewers', async () => (await harness.findStream(id))?.viewers === 0, 30_000);
+    await waitFor(async () => (await harness.findStream(id))?.viewers === 0, 'no viewers');
     // A reader that returns starts it again.
     expect(getFiles(await readPlaylist(url('/index.m3u8'))).length).toBeGreaterThan(0);
     close();
@@ -126,7 +127,7 @@ describe('the MP4 of a live stream', () => {
     const reading = (async () => {
       for await (const chunk of response.body ?? []) chunks.push(Buffer.from(chunk));
     })().catch(() => undefined);
-    await waitFor('three seconds of media', () => chunks.reduce((sum, { length }) => sum + length, 0) > 100_000);
+    await waitFor(() => chunks.reduce((sum, { length }) => sum + length, 0) > 100_000, 'three seconds of media');
     client.abort();
     await reading;
     const streams = await probeStreams(Buffer.concat(chunks), 'mp4');

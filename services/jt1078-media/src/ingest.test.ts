@@ -1,14 +1,8 @@
 import { type AccessUnit, flvToAnnexB, PayloadType } from '@fleet/jt1078';
+import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { createTestCard, startStreaming, TcpCamera, TestCamera, UdpCamera } from './testing/camera.ts';
-import {
-  type MediaHarness,
-  randomImei,
-  requestStream,
-  startHarness,
-  startService,
-  waitFor,
-} from './testing/harness.ts';
+import { type MediaHarness, randomImei, requestStream, startHarness, startService } from './testing/harness.ts';
 import { decodeErrors, fetchStatus, isKeyFrame, Player, probeStreams } from './testing/player.ts';
 
 jest.setTimeout(60_000);
@@ -49,7 +43,7 @@ describe('unsolicited camera', () => {
       const camera = new TcpCamera(harness.service.livePort);
       const sentAtMs = performance.now();
       await camera.send(...firstFrames(new TestCamera(id), 3));
-      await waitFor('the connection to close', () => camera.isClosed);
+      await waitFor(() => camera.isClosed, 'the connection to close');
       tookMs.push((camera.closedAtMs ?? Number.POSITIVE_INFINITY) - sentAtMs);
     }
     // Best of three attempts, as a busy machine may delay any of them.
@@ -67,7 +61,7 @@ describe('unsolicited camera', () => {
     await camera.send(...firstFrames(new TestCamera(id), 3));
     const tcp = new TcpCamera(harness.service.livePort);
     await tcp.send(...firstFrames(new TestCamera(id), 3));
-    await waitFor('the connection to close', () => tcp.isClosed);
+    await waitFor(() => tcp.isClosed, 'the connection to close');
     expect(await harness.findStream({ ...id, kind: 'live' })).toBeUndefined();
     expect(await harness.redis.exists(`stream-request:history:${id.imei}:1`)).toBe(1);
     camera.close();
@@ -77,7 +71,7 @@ describe('unsolicited camera', () => {
     const silent = new TcpCamera(harness.service.livePort);
     const noisy = new TcpCamera(harness.service.livePort);
     await noisy.send(noise(100_000));
-    await waitFor('both connections to close', () => silent.isClosed && noisy.isClosed);
+    await waitFor(() => silent.isClosed && noisy.isClosed, 'both connections to close');
     expect(await fetchStatus(`http://127.0.0.1:${harness.service.httpPort}/livez`)).toEqual({
       status: 200,
       body: null,
@@ -94,7 +88,7 @@ describe('camera input', () => {
     const player = await Player.open(harness.streamUrl(id, { audio: 'none' }));
     await camera.send(Buffer.from('01cd'), noise(777));
     await camera.send(...card.slice(25, 75).flatMap((unit) => testCamera.createVideoPackets(unit)));
-    await waitFor('the pictures after the garbage', () => player.video.length >= 74);
+    await waitFor(() => player.video.length >= 74, 'the pictures after the garbage');
     expect(camera.isClosed).toBe(false);
     camera.close();
     player.close();
@@ -106,7 +100,7 @@ describe('camera input', () => {
     const testCamera = new TestCamera(id, { simDigits: 20 });
     await camera.send(...firstFrames(testCamera, 25));
     const player = await Player.open(harness.streamUrl(id, { audio: 'none' }));
-    await waitFor('pictures', () => player.video.length === 25);
+    await waitFor(() => player.video.length === 25, 'pictures');
     expect(await harness.findStream(id)).toMatchObject({ videoFrames: 25 });
     camera.close();
     player.close();
@@ -121,15 +115,15 @@ describe('camera input', () => {
       [packets[i], packets[i + 1]] = [packets[i + 1] ?? Buffer.alloc(0), packets[i] ?? Buffer.alloc(0)];
     await camera.send(...packets);
     const player = await Player.open(harness.streamUrl(id));
-    await waitFor('every picture', () => player.video.length === 25);
+    await waitFor(() => player.video.length === 25, 'every picture');
     const rest = card.slice(25).flatMap((unit) => {
       testCamera.timestampMs += 40;
       return testCamera.createVideoPackets(unit);
     });
     const lost = rest.splice(1, 1);
     await camera.send(...rest);
-    await waitFor('the loss to be counted', async () => (await harness.findStream(id))?.lostPackets === lost.length);
-    await waitFor('the next group of pictures', () => player.video.length === 50);
+    await waitFor(async () => (await harness.findStream(id))?.lostPackets === lost.length, 'the loss to be counted');
+    await waitFor(() => player.video.length === 50, 'the next group of pictures');
     expect(await decodeErrors(player.flv)).toBe('');
     camera.close();
     player.close();
@@ -144,7 +138,7 @@ describe('camera input', () => {
     );
     await camera.send(...repeated);
     const player = await Player.open(harness.streamUrl(id));
-    await waitFor('every picture', () => player.video.length === 25);
+    await waitFor(() => player.video.length === 25, 'every picture');
     expect(await harness.findStream(id)).toMatchObject({ videoFrames: 25, lostPackets: 0 });
     expect(await decodeErrors(player.flv)).toBe('');
     camera.close();
@@ -167,15 +161,16 @@ describe('camera input', () => {
     const players = await Promise.all(
       [first, second].map((id) => Player.open(harness.streamUrl(id, { audio: 'none' }))),
     );
-    await waitFor('pictures of both streams', () => players.every((player) => player.video.length >= 25));
+    await waitFor(() => players.every((player) => player.video.length >= 25), 'pictures of both streams');
     const [firstUnit] = card;
     if (firstUnit === undefined) throw new Error('the test card is empty');
     // An unsolicited third channel does not affect them.
     await camera.send(...new TestCamera({ ...first, channel: 3 }).createVideoPackets(firstUnit));
     const videoCount = players.map((player) => player.video.length);
     for (const unit of card.slice(50)) await sendBoth(unit);
-    await waitFor('more pictures of both streams', () =>
-      players.every((player, i) => player.video.length === 25 + (videoCount[i] ?? 0)),
+    await waitFor(
+      () => players.every((player, i) => player.video.length === 25 + (videoCount[i] ?? 0)),
+      'more pictures of both streams',
     );
     expect(camera.isClosed).toBe(false);
     camera.close();
@@ -193,7 +188,7 @@ describe('camera input', () => {
     }
     const enhanced = await Player.open(harness.streamUrl(id, { audio: 'none' }));
     const legacy = await Player.open(harness.streamUrl(id, { audio: 'none', hevc: 'legacy' }));
-    await waitFor('pictures', () => enhanced.video.length > 20 && legacy.video.length > 20);
+    await waitFor(() => enhanced.video.length > 20 && legacy.video.length > 20, 'pictures');
     expect(enhanced.videoHeaders[0]?.body.toString('latin1', 0, 5)).toBe('\x90hvc1');
     expect(legacy.videoHeaders[0]?.body.toString('hex', 0, 2)).toBe('1c00');
     for (const player of [enhanced, legacy]) {
@@ -217,7 +212,7 @@ describe('camera input', () => {
       await camera.send(...testCamera.createVideoPackets(unit));
       testCamera.timestampMs += 40;
     }
-    await waitFor('all pictures', () => player.video.length === 50);
+    await waitFor(() => player.video.length === 50, 'all pictures');
     expect(player.videoHeaders).toHaveLength(2);
     const [, second] = player.videoHeaders;
     expect(isKeyFrame(player.tags[player.tags.indexOf(second as never) + 1] as never)).toBe(true);
@@ -235,7 +230,7 @@ describe('reconnecting camera', () => {
     const testCamera = new TestCamera(id);
     const before = startStreaming(first, testCamera, card);
     const player = await Player.open(harness.streamUrl(id, { audio: 'none' }));
-    await waitFor('pictures', () => player.video.length > 30);
+    await waitFor(() => player.video.length > 30, 'pictures');
     before.stop();
     first.socket.destroy();
     const framesBefore = player.video.length;
@@ -243,7 +238,7 @@ describe('reconnecting camera', () => {
     const second = new TcpCamera(harness.service.livePort);
     // The terminal has restarted its clock and its counter.
     const after = startStreaming(second, new TestCamera(id), card);
-    await waitFor('pictures of the new connection', () => player.video.length > framesBefore + 30);
+    await waitFor(() => player.video.length > framesBefore + 30, 'pictures of the new connection');
     after.stop();
     expect(player.ending).toBeNull();
     expect(player.videoHeaders).toHaveLength(2);
@@ -262,7 +257,7 @@ describe('reconnecting camera', () => {
     const player = await Player.open(harness.streamUrl(id, { audio: 'none' }));
     const second = new UdpCamera(harness.service.livePort);
     await second.send(...firstFrames(new TestCamera(id), 25));
-    await waitFor('the old connection to close', () => first.isClosed);
+    await waitFor(() => first.isClosed, 'the old connection to close');
     expect(await harness.findStream(id)).toMatchObject({ transport: 'udp', reconnects: 1 });
     expect(player.ending).toBeNull();
     before.stop();
@@ -276,7 +271,7 @@ describe('reconnecting camera', () => {
     await camera.send(...firstFrames(new TestCamera(id), 25));
     const player = await Player.open(harness.streamUrl(id, { audio: 'none' }));
     camera.close();
-    await waitFor('the end of the response', () => player.ending === 'complete');
+    await waitFor(() => player.ending === 'complete', 'the end of the response');
     expect(await fetchStatus(harness.streamUrl(id))).toMatchObject({ status: 404 });
     expect(await harness.redis.exists(`stream:live:${id.imei}:1`)).toBe(0);
   });
@@ -289,8 +284,8 @@ describe('reconnecting camera', () => {
     const player = await Player.open(harness.streamUrl(id, { audio: 'none' }));
     const elsewhere = new TcpCamera(other.livePort);
     const otherFeed = startStreaming(elsewhere, new TestCamera(id), card);
-    await waitFor('the end of the response here', () => player.ending === 'complete');
-    await waitFor('the connection here to close', () => camera.isClosed);
+    await waitFor(() => player.ending === 'complete', 'the end of the response here');
+    await waitFor(() => camera.isClosed, 'the connection here to close');
     const claim = JSON.parse((await harness.redis.get(`stream:live:${id.imei}:1`)) ?? '{}') as { url: string };
     expect(claim.url).toBe(`http://127.0.0.1:${other.httpPort}`);
     expect(elsewhere.isClosed).toBe(false);

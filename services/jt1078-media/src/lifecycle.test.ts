@@ -1,9 +1,10 @@
 import { mediaControl, mediaControlSubject, publish } from '@fleet/bus';
 import type { AccessUnit } from '@fleet/jt1078';
 import type { StreamId } from '@fleet/storage';
+import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { createTestCard, startStreaming, TcpCamera, TestCamera } from './testing/camera.ts';
-import { fakeGateway, type MediaHarness, startHarness, waitFor } from './testing/harness.ts';
+import { fakeGateway, type MediaHarness, startHarness } from './testing/harness.ts';
 import { fetchStatus, Player } from './testing/player.ts';
 
 jest.setTimeout(60_000);
@@ -28,7 +29,7 @@ async function running(kind: 'live' | 'history' = 'live') {
   const camera = new TcpCamera(port);
   const testCamera = new TestCamera(id);
   const feed = startStreaming(camera, testCamera, card);
-  await waitFor('the stream', () => harness.findStream(id));
+  await waitFor(() => harness.findStream(id), 'the stream');
   const close = (): void => {
     feed.stop();
     camera.close();
@@ -44,13 +45,13 @@ describe('idle stop', () => {
     const player = await Player.open(harness.streamUrl(id));
     // Longer than the idle timeout: a watched stream continues.
     const joinedAtMs = performance.now();
-    await waitFor('the idle timeout', () => performance.now() - joinedAtMs > 7_000);
+    await waitFor(() => performance.now() - joinedAtMs > 7_000, 'the idle timeout');
     const videoCountBefore = player.video.length;
-    await waitFor('pictures', () => player.video.length > videoCountBefore + 20);
+    await waitFor(() => player.video.length > videoCountBefore + 20, 'pictures');
     expect(gateway.commands).toEqual([]);
     player.close();
     const leftAtMs = performance.now();
-    await waitFor('the command', () => gateway.commands.length > 0);
+    await waitFor(() => gateway.commands.length > 0, 'the command');
     expect(performance.now() - leftAtMs).toBeGreaterThan(5_900);
     expect(gateway.commands[0]?.command).toEqual({
       kind: 'controlLive',
@@ -59,10 +60,10 @@ describe('idle stop', () => {
       closeType: 0,
       streamType: 0,
     });
-    await waitFor('the claim to be released', async () => (await readClaim(id)) === null);
+    await waitFor(async () => (await readClaim(id)) === null, 'the claim to be released');
     // The terminal gets time to close the connection by itself.
     expect(camera.isClosed).toBe(false);
-    await waitFor('the connection to close', () => camera.isClosed);
+    await waitFor(() => camera.isClosed, 'the connection to close');
     expect(await fetchStatus(harness.streamUrl(id))).toMatchObject({ status: 404 });
     expect(gateway.commands).toHaveLength(1);
     feed.stop();
@@ -77,10 +78,10 @@ describe('idle stop', () => {
     // Longer than the idle timeout in total, but with shorter gaps between viewers.
     while (performance.now() - beganAtMs < 8_000) {
       const player = await Player.open(harness.streamUrl(id));
-      await waitFor('pictures', () => player.video.length > 20);
+      await waitFor(() => player.video.length > 20, 'pictures');
       player.close();
       const leftAtMs = performance.now();
-      await waitFor('the time between viewers', () => performance.now() - leftAtMs > 1_500);
+      await waitFor(() => performance.now() - leftAtMs > 1_500, 'the time between viewers');
     }
     expect(gateway.commands).toEqual([]);
     close();
@@ -91,7 +92,7 @@ describe('idle stop', () => {
     const live = await running();
     const recording = await running('history');
     const gateways = [live, recording].map(({ id }) => fakeGateway(harness.bus, id.imei));
-    await waitFor('both commands', () => gateways.every(({ commands }) => commands.length === 1));
+    await waitFor(() => gateways.every(({ commands }) => commands.length === 1), 'both commands');
     expect(gateways[0]?.commands[0]?.command).toMatchObject({ kind: 'controlLive', control: 0 });
     expect(gateways[1]?.commands[0]?.command).toMatchObject({ kind: 'controlPlayback', control: 2, channel: 1 });
     for (const each of [live, recording]) each.feed.stop();
@@ -106,7 +107,7 @@ describe('camera that acknowledged a request but did not connect', () => {
     await harness.bus.nc.flush();
     // Simulates the end of the 30 seconds.
     await harness.redis.zAdd('stream-requests:due', { score: Date.now() - 1, value: `live:${id.imei}:3` });
-    await waitFor('the command', () => gateway.commands.length > 0);
+    await waitFor(() => gateway.commands.length > 0, 'the command');
     expect(gateway.commands[0]?.command).toMatchObject({ kind: 'controlLive', channel: 3, control: 0 });
     expect(await harness.redis.exists(`stream-request:live:${id.imei}:3`)).toBe(0);
     await gateway.stop();
@@ -118,10 +119,10 @@ describe('media control event', () => {
     const { id, camera, feed } = await running();
     const gateway = fakeGateway(harness.bus, id.imei);
     const player = await Player.open(harness.streamUrl(id));
-    await waitFor('pictures', () => player.video.length > 5);
+    await waitFor(() => player.video.length > 5, 'pictures');
     publishControl(id, 'ended');
-    await waitFor('the end of the response', () => player.ending === 'complete');
-    await waitFor('the connection to close', () => camera.isClosed);
+    await waitFor(() => player.ending === 'complete', 'the end of the response');
+    await waitFor(() => camera.isClosed, 'the connection to close');
     expect(await readClaim(id)).toBeNull();
     expect(gateway.commands).toEqual([]);
     feed.stop();
@@ -132,14 +133,14 @@ describe('media control event', () => {
     const { id, feed, camera } = await running();
     const player = await Player.open(harness.streamUrl(id));
     publishControl(id, 'paused');
-    await waitFor('the pause', async () => (await harness.findStream(id))?.isPaused);
+    await waitFor(async () => (await harness.findStream(id))?.isPaused, 'the pause');
     feed.stop();
     const pausedAtMs = performance.now();
     // Twice the data timeout.
-    await waitFor('twice the data timeout', () => performance.now() - pausedAtMs > 10_000);
+    await waitFor(() => performance.now() - pausedAtMs > 10_000, 'twice the data timeout');
     expect(player.ending).toBeNull();
     publishControl(id, 'resumed');
-    await waitFor('the end after the data timeout', () => player.ending === 'complete');
+    await waitFor(() => player.ending === 'complete', 'the end after the data timeout');
     expect(await readClaim(id)).toBeNull();
     camera.close();
   });
@@ -147,11 +148,11 @@ describe('media control event', () => {
   it('restarted continues the clock after a seek', async () => {
     const { id, voice: testCamera, close } = await running('history');
     const player = await Player.open(harness.streamUrl(id));
-    await waitFor('pictures', () => player.video.length > 30);
+    await waitFor(() => player.video.length > 30, 'pictures');
     publishControl(id, 'restarted');
     testCamera.timestampMs -= 500_000;
     const videoCountBefore = player.video.length;
-    await waitFor('pictures after the seek', () => player.video.length > videoCountBefore + 50);
+    await waitFor(() => player.video.length > videoCountBefore + 50, 'pictures after the seek');
     const times = player.video.map((tag) => tag.timestampMs);
     expect(times).toEqual(times.toSorted((a, b) => a - b));
     expect(times.at(-1)).toBeLessThan(60_000);
@@ -169,14 +170,14 @@ describe('service shutdown', () => {
     const camera = new TcpCamera(ownHarness.service.livePort);
     const feed = startStreaming(camera, new TestCamera(streamId), card, { sound: true });
     const player = await Player.open(ownHarness.streamUrl(streamId));
-    await waitFor('audio', () => player.audio.length > 2);
+    await waitFor(() => player.audio.length > 2, 'audio');
     const { httpPort, livePort } = ownHarness.service;
     const { redis } = harness;
     await ownHarness.stop();
-    await waitFor('the end of the response', () => player.ending === 'complete');
-    await waitFor('the camera connection to close', () => camera.isClosed);
+    await waitFor(() => player.ending === 'complete', 'the end of the response');
+    await waitFor(() => camera.isClosed, 'the camera connection to close');
     expect(await redis.exists(`stream:live:${streamId.imei}:1`)).toBe(0);
-    await waitFor('the stop command', () => gateway.commands.length > 0);
+    await waitFor(() => gateway.commands.length > 0, 'the stop command');
     expect(gateway.commands[0]?.command).toMatchObject({ kind: 'controlLive', control: 0 });
     for (const port of [httpPort, livePort])
       await expect(fetch(`http://127.0.0.1:${port}/livez`)).rejects.toThrow('fetch failed');

@@ -2,9 +2,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { mediaControl, mediaControlSubject, publish, queryStream, request } from '@fleet/bus';
 import { type AccessUnit, PayloadType } from '@fleet/jt1078';
 import type { StreamId } from '@fleet/storage';
+import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { createTestCard, TcpCamera, TestCamera } from './testing/camera.ts';
-import { type MediaHarness, randomImei, requestStream, startHarness, waitFor } from './testing/harness.ts';
+import { type MediaHarness, randomImei, requestStream, startHarness } from './testing/harness.ts';
 import { decodeErrors, fetchStatus, isKeyFrame, Player } from './testing/player.ts';
 
 // Real servers, on a machine that may be busy.
@@ -86,7 +87,7 @@ class Playback {
 
   /** Waits until the viewer has received all sent pictures except the lost ones. */
   async arrive(lost = 0): Promise<void> {
-    await waitFor(`${this.sent - lost} pictures`, () => this.player.video.length === this.sent - lost);
+    await waitFor(() => this.player.video.length === this.sent - lost, `${this.sent - lost} pictures`);
   }
 
   /**
@@ -95,7 +96,7 @@ class Playback {
    */
   async finish({ lost = 0, maxStepMs = 100 } = {}): Promise<string> {
     this.camera.close();
-    await waitFor('the end of the response', () => this.player.ending === 'complete');
+    await waitFor(() => this.player.ending === 'complete', 'the end of the response');
     expect(this.player.video).toHaveLength(this.sent - lost);
     const steps = getSteps(this.player);
     expect(Math.min(...steps)).toBeGreaterThan(0);
@@ -153,7 +154,7 @@ describe('playback seek', () => {
     const { player } = playback;
     const lastPictureMs = player.video.at(-1)?.timestampMs ?? 0;
     // The transcoder retains some audio.
-    await waitFor('the audio', () => (player.audio.at(-1)?.timestampMs ?? 0) > lastPictureMs - 400);
+    await waitFor(() => (player.audio.at(-1)?.timestampMs ?? 0) > lastPictureMs - 400, 'the audio');
     const times = player.audio.map((tag) => tag.timestampMs);
     expect(times).toEqual(times.toSorted((a, b) => a - b));
     const steps = times.slice(1).map((time, index) => time - (times[index] ?? 0));
@@ -188,17 +189,17 @@ describe('playback seek', () => {
     const id = await harness.requestStream({ kind: 'history', dataType: 2 });
     const playback = new Playback(id);
     await playback.send(card);
-    await waitFor('the stream', async () => (await harness.findStream(id))?.videoFrames === card.length);
+    await waitFor(async () => (await harness.findStream(id))?.videoFrames === card.length, 'the stream');
     await control(id, { change: 'restarting' }, { change: 'restarted' });
     playback.voice.timestampMs += 600_000;
     await playback.send(card.slice(0, 25));
     await waitFor(
-      'the pictures after the seek',
       async () => (await harness.findStream(id))?.videoFrames === card.length + 25,
+      'the pictures after the seek',
     );
     const player = await Player.open(harness.streamUrl(id));
     playback.camera.close();
-    await waitFor('the end', () => player.ending === 'complete');
+    await waitFor(() => player.ending === 'complete', 'the end');
     expect(player.video).toHaveLength(25);
     expect(player.video[0] && isKeyFrame(player.video[0])).toBe(true);
   });
@@ -269,9 +270,9 @@ describe('playback pause', () => {
     const playback = await Playback.watched();
     await playback.send(card.slice(1));
     await control(playback.id, { change: 'paused' });
-    await waitFor('the pause', async () => (await harness.findStream(playback.id))?.isPaused);
+    await waitFor(async () => (await harness.findStream(playback.id))?.isPaused, 'the pause');
     const pausedAtMs = performance.now();
-    await waitFor('a long silence', () => performance.now() - pausedAtMs > 2_500);
+    await waitFor(() => performance.now() - pausedAtMs > 2_500, 'a long silence');
     expect(await harness.findStream(playback.id)).toBeDefined();
     await control(playback.id, { change: 'restarting', pace: 'device' });
     // As cameras do: from the key frame before the paused position.
@@ -289,8 +290,8 @@ describe('playback stop', () => {
     await playback.send(card.slice(1));
     await playback.arrive();
     await control(playback.id, { change: 'ended' });
-    await waitFor('the end of the response', () => playback.player.ending === 'complete');
+    await waitFor(() => playback.player.ending === 'complete', 'the end of the response');
     expect(await fetchStatus(harness.streamUrl(playback.id))).toMatchObject({ status: 404 });
-    await waitFor('the camera connection to close', () => playback.camera.isClosed);
+    await waitFor(() => playback.camera.isClosed, 'the camera connection to close');
   });
 });

@@ -1,8 +1,9 @@
 import type { AccessUnit } from '@fleet/jt1078';
 import type { StreamId } from '@fleet/storage';
+import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { createTestCard, TcpCamera, TestCamera, UdpCamera } from './testing/camera.ts';
-import { fakeGateway, type MediaHarness, startHarness, waitFor } from './testing/harness.ts';
+import { fakeGateway, type MediaHarness, startHarness } from './testing/harness.ts';
 import { decodeErrors, fetchStatus, isKeyFrame, Player } from './testing/player.ts';
 
 jest.setTimeout(60_000);
@@ -30,7 +31,7 @@ describe('recording', () => {
       }
     camera.close();
     const player = await opening;
-    await waitFor('the end of the response', () => player.ending === 'complete');
+    await waitFor(() => player.ending === 'complete', 'the end of the response');
     expect(player.video).toHaveLength(4 * card.length);
     expect(await decodeErrors(player.flv)).toBe('');
     expect(await fetchStatus(harness.streamUrl(id))).toMatchObject({ status: 404 });
@@ -54,12 +55,12 @@ describe('recording', () => {
     })();
     const player = await Player.open(harness.streamUrl(id));
     player.response.pause();
-    await waitFor('the camera to be paused', async () => (await harness.findStream(id))?.isHeld, 20_000);
+    await waitFor(async () => (await harness.findStream(id))?.isHeld, 'the camera to be paused');
     expect(isSent).toBe(false);
     player.response.resume();
     await sending;
     camera.close();
-    await waitFor('the end of the response', () => player.ending === 'complete', 30_000);
+    await waitFor(() => player.ending === 'complete', 'the end of the response');
     expect(player.video).toHaveLength(rounds * heavy.length);
     expect(player.video.filter(isKeyFrame)).toHaveLength(rounds * 4);
   });
@@ -80,12 +81,12 @@ describe('recording', () => {
       testCamera.timestampMs += 40;
       await new Promise((resolve) => setImmediate(resolve));
     }
-    await waitFor('the pause', () => gateway.commands.length === 1);
+    await waitFor(() => gateway.commands.length === 1, 'the pause');
     expect(sentControls()).toEqual([1]);
     const player = await Player.open(harness.streamUrl(id));
-    await waitFor('play', () => gateway.commands.length === 2);
+    await waitFor(() => gateway.commands.length === 2, 'play');
     expect(sentControls()).toEqual([1, 0]);
-    await waitFor('the beginning', () => player.video.length > 20);
+    await waitFor(() => player.video.length > 20, 'the beginning');
     player.close();
     camera.close();
     await gateway.stop();

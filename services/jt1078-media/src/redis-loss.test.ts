@@ -4,10 +4,10 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { AccessUnit } from '@fleet/jt1078';
-import { freePort } from '@fleet/testing';
+import { freePort, testEnv, waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { createTestCard, startStreaming, TcpCamera, TestCamera } from './testing/camera.ts';
-import { type MediaHarness, requireEnv, startHarness, waitFor } from './testing/harness.ts';
+import { type MediaHarness, startHarness } from './testing/harness.ts';
 import { fetchStatus, Player } from './testing/player.ts';
 
 jest.setTimeout(60_000);
@@ -25,7 +25,7 @@ class TestRedis {
   start(): void {
     const persistenceArgs = ['--save', '', '--appendonly', 'yes', '--appendfsync', 'always', '--dir', this.#directory];
     const args = ['--port', String(this.port), '--bind', '127.0.0.1', ...persistenceArgs];
-    this.#process = spawn(requireEnv('REDIS_SERVER_BIN'), args, { stdio: 'ignore' });
+    this.#process = spawn(testEnv('REDIS_SERVER_BIN'), args, { stdio: 'ignore' });
   }
 
   async kill(): Promise<void> {
@@ -67,21 +67,21 @@ describe('Redis outage', () => {
     const first = new TcpCamera(harness.service.livePort);
     const before = startStreaming(first, testCamera, card);
     const player = await Player.open(harness.streamUrl(id));
-    await waitFor('pictures', () => player.video.length > 10);
+    await waitFor(() => player.video.length > 10, 'pictures');
     const readyz = `http://127.0.0.1:${harness.service.httpPort}/readyz`;
     expect((await fetch(readyz)).status).toBe(200);
     await server.kill();
     const videoCountBefore = player.video.length;
-    await waitFor('pictures without Redis', () => player.video.length > videoCountBefore + 25);
+    await waitFor(() => player.video.length > videoCountBefore + 25, 'pictures without Redis');
     // Neither another viewer nor the camera's reconnect needs Redis.
     const late = await Player.open(harness.streamUrl(id));
-    await waitFor('its pictures', () => late.video.length > 5);
+    await waitFor(() => late.video.length > 5, 'its pictures');
     before.stop();
     first.socket.destroy();
     const second = new TcpCamera(harness.service.livePort);
     const after = startStreaming(second, testCamera, card);
     const videoCountAfter = player.video.length;
-    await waitFor('pictures of the new connection', () => player.video.length > videoCountAfter + 25);
+    await waitFor(() => player.video.length > videoCountAfter + 25, 'pictures of the new connection');
     expect(await (await fetch(readyz)).json()).toMatchObject({
       ready: true,
       checks: { message_broker: true, state_store: false },
@@ -90,9 +90,8 @@ describe('Redis outage', () => {
     server.removeData();
     server.start();
     await waitFor(
-      'the claim to be restored',
       async () => harness.redis.isReady && (await harness.redis.exists(`stream:live:${id.imei}:1`)) === 1,
-      20_000,
+      'the claim to be restored',
     );
     const claim = JSON.parse((await harness.redis.get(`stream:live:${id.imei}:1`)) ?? '{}') as { podId: string };
     expect(claim.podId).toBe(harness.podId);
@@ -108,11 +107,11 @@ describe('Redis outage', () => {
     expect(await fetchStatus(harness.streamUrl(id))).toMatchObject({ status: 502 });
     const camera = new TcpCamera(harness.service.livePort);
     const feed = startStreaming(camera, new TestCamera(id), card);
-    await waitFor('the camera to connect', () => camera.socket.readyState === 'open');
+    await waitFor(() => camera.socket.readyState === 'open', 'the camera to connect');
     server.start();
-    await waitFor('the stream', () => harness.findStream(id), 20_000);
+    await waitFor(() => harness.findStream(id), 'the stream');
     const player = await Player.open(harness.streamUrl(id));
-    await waitFor('pictures', () => player.video.length > 25);
+    await waitFor(() => player.video.length > 25, 'pictures');
     expect(camera.isClosed).toBe(false);
     feed.stop();
     camera.close();

@@ -2,9 +2,10 @@ import { connect } from 'node:net';
 import type { AccessUnit } from '@fleet/jt1078';
 import { signMediaPath } from '@fleet/service-kit';
 import type { StreamId } from '@fleet/storage';
+import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { createTestCard, startStreaming, TcpCamera, TestCamera } from './testing/camera.ts';
-import { type MediaHarness, randomImei, signingSecret, startHarness, waitFor } from './testing/harness.ts';
+import { type MediaHarness, randomImei, signingSecret, startHarness } from './testing/harness.ts';
 import { decodeErrors, fetchStatus, isKeyFrame, Player } from './testing/player.ts';
 
 jest.setTimeout(60_000);
@@ -100,13 +101,13 @@ describe('stream response', () => {
       text += part;
     });
     socket.write(`GET ${pathname}${search} HTTP/1.0\r\n\r\n`);
-    await waitFor('FLV', () => text.length > 5_000);
+    await waitFor(() => text.length > 5_000, 'FLV');
     socket.destroy();
     expect(text).not.toMatch(/transfer-encoding/i);
     expect(text.slice(text.indexOf('\r\n\r\n') + 4)).toMatch(/^FLV/);
     const head = await fetch(harness.streamUrl(id), { method: 'HEAD' });
     expect(head.status).toBe(200);
-    await waitFor('both viewers to leave', async () => (await harness.findStream(id))?.viewers === 0);
+    await waitFor(async () => (await harness.findStream(id))?.viewers === 0, 'both viewers to leave');
     close();
   });
 
@@ -117,7 +118,7 @@ describe('stream response', () => {
     const [a, b, c] = await Promise.all(
       [pictures, listening, silent].map(({ id }) => Player.open(harness.streamUrl(id, { audio: 'copy' }))),
     );
-    await waitFor('tags', () => [a, b, c].every((player) => (player?.tags.length ?? 0) > 20));
+    await waitFor(() => [a, b, c].every((player) => (player?.tags.length ?? 0) > 20), 'tags');
     expect(a?.header).toEqual({ video: true, audio: false });
     expect(a?.audio).toEqual([]);
     expect(b?.header).toEqual({ video: false, audio: true });
@@ -136,7 +137,7 @@ describe('joining viewer', () => {
     const testCamera = new TestCamera(id);
     for (const unit of card.slice(0, 3)) await camera.send(...testCamera.createVideoPackets(unit));
     const player = await opening;
-    await waitFor('the first pictures', () => player.video.length === 3);
+    await waitFor(() => player.video.length === 3, 'the first pictures');
     expect(player.video.map(isKeyFrame)).toEqual([true, false, false]);
     player.close();
     camera.close();
@@ -151,13 +152,13 @@ describe('joining viewer', () => {
       testCamera.timestampMs += 40;
     }
     const early = await Player.open(harness.streamUrl(id));
-    await waitFor('all pictures', async () => (await harness.findStream(id))?.videoFrames === 60);
+    await waitFor(async () => (await harness.findStream(id))?.videoFrames === 60, 'all pictures');
     // The camera sends nothing more.
     const tookMs: number[] = [];
     const open = async (): Promise<Player> => {
       const requestedAtMs = performance.now();
       const player = await Player.open(harness.streamUrl(id));
-      await waitFor('the cached pictures', () => player.video.length === 10);
+      await waitFor(() => player.video.length === 10, 'the cached pictures');
       tookMs.push((player.arrivals[0] ?? Number.POSITIVE_INFINITY) - requestedAtMs);
       return player;
     };
@@ -178,13 +179,13 @@ describe('slow viewer', () => {
     const heavy = await createTestCard({ seconds: 2, size: '640x360', kbps: 16_000 });
     const { id, feed, close } = await running({ dataType: 1, units: heavy, intervalMs: 10 });
     const slow = await Player.open(harness.streamUrl(id));
-    await waitFor('its first pictures', () => slow.video.length > 5);
+    await waitFor(() => slow.video.length > 5, 'its first pictures');
     slow.response.pause();
     const fast = await Player.open(harness.streamUrl(id));
-    await waitFor('dropped pictures', async () => ((await harness.findStream(id))?.droppedTags ?? 0) > 60, 40_000);
+    await waitFor(async () => ((await harness.findStream(id))?.droppedTags ?? 0) > 60, 'dropped pictures');
     const fromMs = fast.video.at(-1)?.timestampMs ?? 0;
     slow.response.resume();
-    await waitFor('the slow viewer to continue', () => hasGap(slow) && slow.video.length > 20, 20_000);
+    await waitFor(() => hasGap(slow) && slow.video.length > 20, 'the slow viewer to continue');
     feed.stop();
     const timestamps = fast.video.map((tag) => tag.timestampMs);
     expect(timestamps.every((time, i) => i === 0 || time - (timestamps[i - 1] ?? 0) <= 41)).toBe(true);

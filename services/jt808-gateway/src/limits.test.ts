@@ -1,9 +1,9 @@
 import { connect } from 'node:net';
 import { connectRedis, isDeviceExpected, type Redis, readDevice } from '@fleet/storage';
-import { freePort } from '@fleet/testing';
+import { freePort, waitFor } from '@fleet/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { Gateway } from './service.ts';
-import { Caller, startGateway, startLive, waitFor } from './testing/harness.ts';
+import { Caller, startGateway, startLive } from './testing/harness.ts';
 import { canonicalNumber, RawTerminal, uniquePhone } from './testing/raw-terminal.ts';
 import { TestServer } from './testing/test-server.ts';
 
@@ -74,7 +74,6 @@ describe('terminal connection', () => {
     await waitFor(
       async () => (await readDevice(caller.redis, canonicalNumber(deaf.phone))) === null,
       'the terminal that does not read is disconnected',
-      20_000,
     );
     clearInterval(feed);
     clearInterval(beat);

@@ -1,8 +1,9 @@
 import type { Edition } from '@fleet/jt808';
 import { readDevice } from '@fleet/storage';
+import { waitFor } from '@fleet/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { Gateway } from './service.ts';
-import { Caller, startGateway, startLive, waitFor } from './testing/harness.ts';
+import { Caller, startGateway, startLive } from './testing/harness.ts';
 import { canonicalNumber, RawTerminal, uniquePhone } from './testing/raw-terminal.ts';
 
 // Tests wait for conditions, which takes longer on a busy machine.

@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { deviceCommandSubject, findDevice, headerNames, headers, type Outcome, serve } from '@fleet/bus';
 import { readDevice, readLastSeenMs } from '@fleet/storage';
+import { waitFor } from '@fleet/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { Gateway } from './service.ts';
-import { Caller, startGateway, startLive, waitFor } from './testing/harness.ts';
+import { Caller, startGateway, startLive } from './testing/harness.ts';
 import { canonicalNumber, RawTerminal, uniquePhone } from './testing/raw-terminal.ts';
 
 // Tests wait for conditions, which takes longer on a busy machine.

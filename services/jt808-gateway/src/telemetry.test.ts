@@ -7,9 +7,10 @@ import {
   type TelemetryReport,
 } from '@fleet/bus';
 import { terminalRegistration, tryDecodeBody } from '@fleet/jt808';
+import { waitFor } from '@fleet/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { Gateway } from './service.ts';
-import { Caller, startGateway, waitFor } from './testing/harness.ts';
+import { Caller, startGateway } from './testing/harness.ts';
 import { canonicalNumber, RawTerminal, uniquePhone } from './testing/raw-terminal.ts';
 import { TestServer } from './testing/test-server.ts';
 

@@ -1,8 +1,8 @@
 import { type AdditionalItem, additionalItemDefinitions, createAdditionalItem } from '@fleet/jt808';
 import { type ReportRecord, type SimulatedTerminal, toCameraTime, toEpochMs } from '@fleet/terminal-simulator';
+import { waitFor } from '@fleet/testing';
 import { type ProductHarness, uniquePhone } from './harness.ts';
 import type { PlatformClient, PlatformRecord } from './platform-client.ts';
-import { waitFor } from './wait-for.ts';
 
 /** Expected content of one notification. */
 export interface AlarmReceipt {
@@ -192,7 +192,7 @@ export class AlarmedVehicle {
 
   async #waitForAcknowledgement(record: ReportRecord): Promise<ReportRecord> {
     const what = `report ${record.id} of ${this.terminal.phone} to be acknowledged`;
-    await waitFor(what, () => record.acknowledgedAtMs !== null, acknowledgeTimeoutMs);
+    await waitFor(() => record.acknowledgedAtMs !== null, what, acknowledgeTimeoutMs);
     return record;
   }
 

@@ -2,8 +2,8 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
 import { resolve } from 'node:path';
+import { waitFor } from '@fleet/testing';
 import { type ApiResponse, getJson, type ProductHarness } from './harness.ts';
-import { waitFor } from './wait-for.ts';
 
 const script = resolve('services/device-api/dist/bundle/main.js');
 
@@ -61,7 +61,7 @@ export class DeviceApiReplica {
     process.once('exit', () => child.kill('SIGKILL'));
     const replica = new DeviceApiReplica(child, `http://127.0.0.1:${httpPort}`);
     try {
-      await waitFor('the second device-api', () => replica.#isReady(), 60_000);
+      await waitFor(() => replica.#isReady(), 'the second device-api', 60_000);
       return replica;
     } catch (error) {
       await replica.stop('SIGKILL');

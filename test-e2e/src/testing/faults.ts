@@ -1,6 +1,6 @@
 import { createServer, type Server } from 'node:net';
+import { waitFor } from '@fleet/testing';
 import type { DedicatedHarness, ProductHarness } from './harness.ts';
-import { waitFor } from './wait-for.ts';
 
 /** Names of the backends that a start runs itself. */
 export type Backend = 'nats' | 'redis' | 'mongodb';
@@ -38,7 +38,7 @@ export async function waitForRestart(
   previousPid: number,
   timeoutMs: number = restartTimeoutMs,
 ): Promise<void> {
-  await waitFor(`${name} to be restarted`, () => (getPid(harness, name) ?? previousPid) !== previousPid, timeoutMs);
+  await waitFor(() => (getPid(harness, name) ?? previousPid) !== previousPid, `${name} to be restarted`, timeoutMs);
 }
 
 /** Waits until every component reports that it is healthy. */
@@ -51,7 +51,7 @@ export async function waitUntilHealthy(harness: ProductHarness, timeoutMs: numbe
       return false;
     }
   };
-  await waitFor('the product to be healthy again', isHealthy, timeoutMs);
+  await waitFor(isHealthy, 'the product to be healthy again', timeoutMs);
 }
 
 /** Listens on a port and resets all connections; returns undefined while another process uses the port. */
@@ -75,12 +75,12 @@ function holdPort(port: number): Promise<Server | undefined> {
 export async function stopBackend(harness: DedicatedHarness, name: Backend): Promise<{ restore(): Promise<void> }> {
   const port = Number(new URL(harness.product.runtime.backends[`${name}_url`]).port);
   const holder = await waitFor(
-    `the port of ${name}`,
     () => {
       const pid = getPid(harness, name);
       if (pid !== undefined) signal(pid, 'SIGKILL');
       return holdPort(port);
     },
+    `the port of ${name}`,
     restartTimeoutMs,
   );
   return {

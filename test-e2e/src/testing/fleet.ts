@@ -1,8 +1,8 @@
 import type { PlatformMessage, SimulatedTerminal } from '@fleet/terminal-simulator';
+import { waitFor } from '@fleet/testing';
 import type { ProductHarness, TerminalSetup } from './harness.ts';
 import { createGeneralResponse } from './responses.ts';
 import { formatReportName, readStoredReports } from './stored-reports.ts';
-import { waitFor } from './wait-for.ts';
 
 /** When a terminal replies to a command: immediately, on release, after its next login, or never. */
 export type ResponseTiming = 'now' | 'onRelease' | 'nextSession' | 'never';
@@ -83,18 +83,18 @@ export class Fleet {
   /** Waits until the commands of these numbers have reached every terminal. */
   async waitUntilReceived(...numbers: number[]): Promise<void> {
     const hasAll = (terminal: SimulatedTerminal): boolean => numbers.every((no) => this.countFrames(terminal, no) > 0);
-    await waitFor(`commands ${numbers.join(', ')} at every terminal`, () => this.terminals.every(hasAll), 60_000);
+    await waitFor(() => this.terminals.every(hasAll), `commands ${numbers.join(', ')} at every terminal`, 60_000);
   }
 
   /** Waits until every terminal is connected, both in the terminal's view and in the platform's. */
   async waitUntilOnline(): Promise<void> {
     await waitFor(
-      'every terminal to be online again',
       async () => {
         if (!this.terminals.every((terminal) => terminal.isOnline)) return false;
         const healthResponses = this.terminals.map(({ phone }) => this.#harness.get(`/health/device?imei=${phone}`));
         return (await Promise.all(healthResponses)).every(({ status }) => status === 200);
       },
+      'every terminal to be online again',
       60_000,
     );
   }
@@ -103,8 +103,8 @@ export class Fleet {
   async waitUntilAcknowledged(): Promise<void> {
     const pendingReports = this.terminals.flatMap(({ reports }) => reports.slice());
     await waitFor(
-      'every report to be acknowledged',
       () => pendingReports.every((one) => one.acknowledgedAtMs !== null),
+      'every report to be acknowledged',
       60_000,
     );
   }

@@ -1,9 +1,9 @@
 import { clipFrameHashes, type Recording, type SimulatedTerminal, type StreamRecord } from '@fleet/terminal-simulator';
+import { waitFor } from '@fleet/testing';
 import { expect } from '@jest/globals';
 import { decodePictureHashes } from './decode.ts';
 import { type ApiResponse, type ProductHarness, type TerminalSetup, uniquePhone } from './harness.ts';
 import { Viewer } from './viewer.ts';
-import { waitFor } from './wait-for.ts';
 
 /** One recording of a terminal; times are on the camera's clock. */
 export const createRecording = (startTime: string, endTime: string, more: Partial<Recording> = {}): Recording => ({
@@ -99,7 +99,7 @@ export class Playback {
   }
 
   async expectEnd(viewer: Viewer, timeoutMs = 60_000): Promise<void> {
-    await waitFor('the end of the response', () => viewer.ended !== undefined, timeoutMs);
+    await waitFor(() => viewer.ended !== undefined, 'the end of the response', timeoutMs);
     expect(viewer.ended).toBe('clean');
     expect((await this.harness.get(`/history/stream.flv?${this.#query}`)).status).toBe(404);
   }

@@ -3,8 +3,8 @@ import { existsSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createRecordings, type SimulatedTerminal, toCameraTime, type UploadFile } from '@fleet/terminal-simulator';
+import { waitFor } from '@fleet/testing';
 import { type ApiResponse, type ProductHarness, type TerminalSetup, uniquePhone } from './harness.ts';
-import { waitFor } from './wait-for.ts';
 
 /** A time range that a camera has recorded. */
 export interface Clip {
@@ -67,7 +67,7 @@ export class UploadCamera {
     });
     // The gateway publishes a connected terminal a moment after the terminal is logged in.
     const path = `/health/device?imei=${phone}`;
-    await waitFor(`${phone} to be connected`, async () => (await harness.get(path)).status === 200);
+    await waitFor(async () => (await harness.get(path)).status === 200, `${phone} to be connected`);
     return new UploadCamera(harness, terminal, untilMs);
   }
 
@@ -126,11 +126,11 @@ export class UploadCamera {
   async waitForStatus(videoId: string, status: UploadResponse['status'], timeoutMs = 60_000): Promise<UploadResponse> {
     const isFinal = (upload: UploadResponse): boolean => ['completed', 'failed', 'cancelled'].includes(upload.status);
     const ended = await waitFor(
-      `upload ${videoId} to be ${status}`,
       async () => {
         const upload = await this.#tryGetUpload(videoId);
         return upload !== undefined && (upload.status === status || isFinal(upload)) ? upload : undefined;
       },
+      `upload ${videoId} to be ${status}`,
       timeoutMs,
     );
     if (ended.status !== status) throw new Error(`the upload is ${ended.status} and not ${status}`);
@@ -139,10 +139,10 @@ export class UploadCamera {
 
   /** Waits until at least `bytes` of an upload are stored. */
   async waitForBytes(videoId: string, bytes = 1): Promise<UploadResponse> {
-    return waitFor(`${bytes} bytes of upload ${videoId}`, async () => {
+    return waitFor(async () => {
       const upload = await this.#tryGetUpload(videoId);
       return upload !== undefined && upload.filesize >= bytes ? upload : undefined;
-    });
+    }, `${bytes} bytes of upload ${videoId}`);
   }
 
   /** GET /videos/file. */

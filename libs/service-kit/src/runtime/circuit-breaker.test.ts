@@ -1,3 +1,4 @@
+import { waitFor } from '@fleet/testing';
 import { describe, expect, it } from '@jest/globals';
 import { createCircuitBreaker } from './circuit-breaker.ts';
 
@@ -39,7 +40,7 @@ describe('createCircuitBreaker', () => {
     await breaker.fire().catch(() => undefined);
     expect(breaker.opened).toBe(true);
     isDown = false;
-    while (!breaker.halfOpen) await new Promise((resolve) => setTimeout(resolve, 5));
+    await waitFor(() => breaker.halfOpen);
     await breaker.fire();
     expect(breaker.closed).toBe(true);
     breaker.shutdown();

@@ -1,3 +1,4 @@
+import { waitFor } from '@fleet/testing';
 import { describe, expect, it } from '@jest/globals';
 import { retryUntilSuccess } from './retry.ts';
 
@@ -13,7 +14,7 @@ describe('retryUntilSuccess', () => {
       (error) => errors.push(error),
     );
     expect(retry.isDone).toBe(false);
-    while (!retry.isDone) await new Promise((resolve) => setTimeout(resolve, 10));
+    await waitFor(() => retry.isDone);
     expect(errors).toEqual([new Error('attempt 1'), new Error('attempt 2')]);
     await retry.stop();
     expect(attempts).toBe(3);

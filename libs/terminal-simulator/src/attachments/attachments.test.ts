@@ -7,12 +7,12 @@ import {
   locationReport,
   readAlarmTag,
 } from '@fleet/jt808';
+import { waitFor } from '@fleet/testing';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { SimulatedTerminal } from '../terminal.ts';
 import type { TerminalOptions } from '../terminal-options.ts';
 import { AttachmentSink } from '../testing/attachment-sink.ts';
 import { TestPlatform } from '../testing/test-platform.ts';
-import { waitFor } from '../testing/wait-for.ts';
 import type { SafetyAlarmRecord } from './attachments.ts';
 import type { AlarmFile, SafetyAlarm } from './safety-alarms.ts';
 
@@ -63,7 +63,7 @@ async function start(options: Partial<TerminalOptions> = {}): Promise<void> {
 async function requestFiles(alarm: Partial<SafetyAlarm> = {}): Promise<SafetyAlarmRecord> {
   const record = terminal.raiseSafetyAlarm({ kind: 'dsm', type: 2, files: [picture, video], ...alarm });
   sendRequest(record);
-  await waitFor('the end of the upload', () => ['completed', 'failed'].includes(record.uploads.at(-1)?.state ?? ''));
+  await waitFor(() => ['completed', 'failed'].includes(record.uploads.at(-1)?.state ?? ''), 'the end of the upload');
   return record;
 }
 
@@ -109,7 +109,7 @@ describe('attachments', () => {
   it('are sent on request, under names of the standard form', async () => {
     await start();
     const { uploads } = await requestFiles();
-    await waitFor('0x0001', () => platform.framesWithId(0x0001).length > 0);
+    await waitFor(() => platform.framesWithId(0x0001).length > 0, '0x0001');
     expect(platform.framesWithId(0x0001)[0]?.body.toString('hex')).toMatch(/^....920800$/);
     const names = [`00_65_6502_0_${alarmNo}.jpg`, `02_1_6502_1_${alarmNo}.mp4`];
     expect(sink.lists).toMatchObject([
@@ -134,7 +134,7 @@ describe('attachments', () => {
     const otherRecord = Buffer.from(tag);
     otherRecord.writeUInt8(99, 13);
     sendRequest({ tag: otherRecord });
-    await waitFor('0x0001', () => platform.framesWithId(0x0001).length > 0);
+    await waitFor(() => platform.framesWithId(0x0001).length > 0, '0x0001');
     expect(platform.framesWithId(0x0001)[0]?.body.toString('hex')).toMatch(/^....920801$/);
     expect(sink.connections).toBe(0);
   });

@@ -8,7 +8,7 @@ import {
   playbackRequest,
   queryAvAttributes,
 } from '@fleet/jt808';
-import { monitorEventLoopLag } from '@fleet/testing';
+import { monitorEventLoopLag, waitFor } from '@fleet/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { createCameraClips } from '../camera-clips.ts';
 import { toCameraTime } from '../camera-clock.ts';
@@ -17,7 +17,6 @@ import { SimulatedTerminal } from '../terminal.ts';
 import type { ClipProvider, TerminalOptions } from '../terminal-options.ts';
 import { MediaSink } from '../testing/media-sink.ts';
 import { TestPlatform } from '../testing/test-platform.ts';
-import { waitFor } from '../testing/wait-for.ts';
 import type { SentFrame, StreamRecord } from './stream-record.ts';
 
 const terminalPhone = '013800138001';
@@ -82,7 +81,7 @@ function startLive(body: Partial<typeof live> & { udp?: boolean } = {}): void {
 }
 
 async function latestRecord(): Promise<StreamRecord> {
-  await waitFor('stream', () => terminal.cameras.records.length > 0);
+  await waitFor(() => terminal.cameras.records.length > 0, 'stream');
   const latest = terminal.cameras.records.at(-1);
   if (latest === undefined) throw new Error('no stream');
   return latest;
@@ -99,11 +98,11 @@ describe('live (0x9101)', () => {
     '%s: the server receives the frames that were sent, picture by picture and audio frame by audio frame',
     async (_name, udp) => {
       startLive({ udp });
-      await waitFor('a second and a half of video', () => sink.framesOfKind('video').length >= 38);
+      await waitFor(() => sink.framesOfKind('video').length >= 38, 'a second and a half of video');
       platform.sendCommand(terminalPhone, liveStreamControl, { channel: 1, control: 0, closeType: 0, streamType: 0 });
       const stream = await latestRecord();
-      await waitFor('end', () => stream.state === 'ended');
-      await waitFor('all frames', () => sink.framesOfKind('video').length === stream.sentVideoFrames.length);
+      await waitFor(() => stream.state === 'ended', 'end');
+      await waitFor(() => sink.framesOfKind('video').length === stream.sentVideoFrames.length, 'all frames');
       expect(frameHashes(sink.framesOfKind('video'))).toEqual(frameHashes(stream.sentVideoFrames));
       expect(frameHashes(sink.framesOfKind('audio'))).toEqual(frameHashes(stream.sentAudioFrames));
       expect(stream).toMatchObject({ kind: 'live', protocol: udp ? 'udp' : 'tcp', endReason: 'stopped' });
@@ -117,7 +116,7 @@ describe('live (0x9101)', () => {
 
   it('numbers packets in one sequence, none longer than 950 bytes', async () => {
     startLive();
-    await waitFor('video', () => sink.framesOfKind('video').length >= 12);
+    await waitFor(() => sink.framesOfKind('video').length >= 12, 'video');
     const sequences = sink.packets.map((packet) => packet.sequence);
     expect(sequences).toEqual(sequences.map((_sequence, index) => index));
     expect(Math.max(...sink.packets.map((packet) => packet.bodyBytes))).toBe(950);
@@ -126,7 +125,7 @@ describe('live (0x9101)', () => {
   it('increases timestamps across the loop, in real time', async () => {
     const longestPause = monitorEventLoopLag();
     startLive();
-    await waitFor('more than one loop', () => sink.framesOfKind('video').length >= 30);
+    await waitFor(() => sink.framesOfKind('video').length >= 30, 'more than one loop');
     const pauseMs = longestPause();
     const times = sink.framesOfKind('video').map((frame) => frame.timestampMs);
     const steps = times.slice(1).map((time, index) => time - (times[index] ?? 0));
@@ -143,74 +142,74 @@ describe('live (0x9101)', () => {
     await startTerminal({ phone });
     const ports = { tcpPort: sink.tcpPort, udpPort: 0 };
     platform.sendCommand(phone, liveStreamRequest, { ...live, ...ports });
-    await waitFor('video', () => sink.framesOfKind('video').length >= 2);
+    await waitFor(() => sink.framesOfKind('video').length >= 2, 'video');
     expect(sink.frames[0]?.sim).toBe(phone);
   });
 
   it('switches to the sub stream at a key frame', async () => {
     startLive();
-    await waitFor('video', () => sink.framesOfKind('video').length >= 3);
+    await waitFor(() => sink.framesOfKind('video').length >= 3, 'video');
     platform.sendCommand(terminalPhone, liveStreamControl, { channel: 1, control: 1, closeType: 0, streamType: 1 });
     const stream = await latestRecord();
     const { key } = await clips(1, 'sub');
     const isSubFrame = (): SentFrame[] => stream.sentVideoFrames.filter((frame) => frame.clipKey === key);
-    await waitFor('sub stream', () => isSubFrame().length >= 3);
+    await waitFor(() => isSubFrame().length >= 3, 'sub stream');
     expect(isSubFrame()[0]).toMatchObject({ clipIndex: 0, isKeyFrame: true });
     expect(sink.connections).toBe(1);
   });
 
   it('pauses, and continues with a key frame on the same connection', async () => {
     startLive();
-    await waitFor('video', () => sink.framesOfKind('video').length >= 3);
+    await waitFor(() => sink.framesOfKind('video').length >= 3, 'video');
     platform.sendCommand(terminalPhone, liveStreamControl, { channel: 1, control: 2, closeType: 0, streamType: 0 });
     const stream = await latestRecord();
-    await waitFor('pause', () => stream.state === 'paused');
+    await waitFor(() => stream.state === 'paused', 'pause');
     const before = stream.sentVideoFrames.length;
     platform.sendCommand(terminalPhone, liveStreamControl, { channel: 1, control: 3, closeType: 0, streamType: 0 });
-    await waitFor('resumed', () => stream.sentVideoFrames.length > before);
+    await waitFor(() => stream.sentVideoFrames.length > before, 'resumed');
     expect(stream.sentVideoFrames[before]?.isKeyFrame).toBe(true);
     expect(sink.connections).toBe(1);
   });
 
   it('stops the audio alone, then the video', async () => {
     startLive();
-    await waitFor('sound', () => sink.framesOfKind('audio').length >= 2);
+    await waitFor(() => sink.framesOfKind('audio').length >= 2, 'sound');
     platform.sendCommand(terminalPhone, liveStreamControl, { channel: 1, control: 0, closeType: 1, streamType: 0 });
-    await waitFor('answer', () => platform.framesWithId(0x0001).length === 2);
+    await waitFor(() => platform.framesWithId(0x0001).length === 2, 'answer');
     const stream = await latestRecord();
     const [audio, video] = [stream.sentAudioFrames.length, stream.sentVideoFrames.length];
-    await waitFor('more video', () => stream.sentVideoFrames.length > video + 5);
+    await waitFor(() => stream.sentVideoFrames.length > video + 5, 'more video');
     expect(stream.sentAudioFrames.length - audio).toBeLessThanOrEqual(1);
     platform.sendCommand(terminalPhone, liveStreamControl, { channel: 1, control: 0, closeType: 2, streamType: 0 });
-    await waitFor('closed', () => sink.closedConnections === 1);
+    await waitFor(() => sink.closedConnections === 1, 'closed');
   });
 
   it('sends video only or audio only if requested', async () => {
     startLive({ dataType: 1 });
-    await waitFor('video', () => sink.framesOfKind('video').length >= 5);
+    await waitFor(() => sink.framesOfKind('video').length >= 5, 'video');
     expect(sink.framesOfKind('audio')).toEqual([]);
     startLive({ dataType: 3 });
-    await waitFor('audio', () => sink.framesOfKind('audio').length >= 5);
+    await waitFor(() => sink.framesOfKind('audio').length >= 5, 'audio');
     expect(terminal.cameras.records.map((one) => one.endReason)).toEqual(['replaced', null]);
   });
 
   it('records a failed connection, and refuses to control a stream that is not running', async () => {
     platform.sendCommand(terminalPhone, liveStreamRequest, { ...live, tcpPort: 1, udpPort: 0 });
     const stream = await latestRecord();
-    await waitFor('failure', () => stream.state === 'ended');
+    await waitFor(() => stream.state === 'ended', 'failure');
     expect(stream.endReason).toMatch(/^connectFailed: .*ECONNREFUSED/);
     platform.sendCommand(terminalPhone, liveStreamControl, { channel: 1, control: 2, closeType: 0, streamType: 0 });
-    await waitFor('answer', () => platform.framesWithId(0x0001).length === 2);
+    await waitFor(() => platform.framesWithId(0x0001).length === 2, 'answer');
     expect(platform.framesWithId(0x0001).map((frame) => frame.body[4])).toEqual([0, 1]);
   });
 
   it('can accept without connecting, or connect without sending', async () => {
     await restartTerminal({ media: 'connectSilently' });
     startLive();
-    await waitFor('connection', () => sink.connections === 1);
+    await waitFor(() => sink.connections === 1, 'connection');
     await restartTerminal({ media: 'neverConnect' });
     startLive();
-    await waitFor('answer', () => platform.framesWithId(0x0001).length === 2);
+    await waitFor(() => platform.framesWithId(0x0001).length === 2, 'answer');
     expect(sink.frames).toEqual([]);
     expect(sink.connections).toBe(1);
   });
@@ -240,7 +239,7 @@ describe('playback (0x9201)', () => {
 
   it('plays three recordings at four times the speed, then closes the connection', async () => {
     play({ playbackMode: 1, speed: 3 });
-    await waitFor('end of the recording', () => sink.closedConnections === 1);
+    await waitFor(() => sink.closedConnections === 1, 'end of the recording');
     const stream = await latestRecord();
     expect(stream.endReason).toBe('endOfRecording');
     expect(stream.sentVideoFrames).toHaveLength(150);
@@ -254,7 +253,7 @@ describe('playback (0x9201)', () => {
   it('drops no frame however slowly the server reads', async () => {
     await restartTerminal({ recordings, unpacedPlayback: true, playbackResponse: 'list' });
     play({ playbackMode: 0, speed: 0 });
-    await waitFor('end of the recording', () => sink.closedConnections === 1);
+    await waitFor(() => sink.closedConnections === 1, 'end of the recording');
     const stream = await latestRecord();
     expect(frameHashes(sink.framesOfKind('video'))).toEqual(frameHashes(stream.sentVideoFrames));
     expect(frameHashes(sink.framesOfKind('audio'))).toEqual(frameHashes(stream.sentAudioFrames));
@@ -265,7 +264,7 @@ describe('playback (0x9201)', () => {
 
   it('sends only key frames, in reverse order, in rewind mode', async () => {
     play({ playbackMode: 2, speed: 5 });
-    await waitFor('end of the recording', () => sink.closedConnections === 1);
+    await waitFor(() => sink.closedConnections === 1, 'end of the recording');
     const stream = await latestRecord();
     const times = stream.sentVideoFrames.map((frame) => frame.timestampMs);
     expect(stream.sentVideoFrames.every((frame) => frame.isKeyFrame)).toBe(true);
@@ -275,27 +274,27 @@ describe('playback (0x9201)', () => {
 
   it('sends one picture in single-frame mode', async () => {
     play({ playbackMode: 4, speed: 0, startTime: toCameraTime(until.getTime() - 3000) });
-    await waitFor('end', () => sink.closedConnections === 1);
+    await waitFor(() => sink.closedConnections === 1, 'end');
     expect(sink.framesOfKind('video')).toHaveLength(1);
   });
 
   it('pauses, seeks to a key frame, continues and stops', async () => {
     play({ playbackMode: 0, speed: 0 });
-    await waitFor('video', () => sink.framesOfKind('video').length >= 3);
+    await waitFor(() => sink.framesOfKind('video').length >= 3, 'video');
     const control = { channel: 1, speed: 0, seekTime: null };
     platform.sendCommand(terminalPhone, playbackControl, { ...control, control: 1 });
     const stream = await latestRecord();
-    await waitFor('pause', () => stream.state === 'paused');
+    await waitFor(() => stream.state === 'paused', 'pause');
     platform.sendCommand(terminalPhone, playbackControl, { ...control, control: 0 });
-    await waitFor('playing', () => stream.state === 'streaming');
+    await waitFor(() => stream.state === 'streaming', 'playing');
     const before = stream.sentVideoFrames.length;
     const seekMs = until.getTime() - 1000;
     platform.sendCommand(terminalPhone, playbackControl, { ...control, control: 5, seekTime: toCameraTime(seekMs) });
-    await waitFor('after the seek', () => (stream.sentVideoFrames.at(-1)?.timestampMs ?? 0) >= seekMs - 400);
+    await waitFor(() => (stream.sentVideoFrames.at(-1)?.timestampMs ?? 0) >= seekMs - 400, 'after the seek');
     const hasLanded = stream.sentVideoFrames.slice(before).find((frame) => frame.timestampMs >= seekMs - 400);
     expect(hasLanded?.isKeyFrame).toBe(true);
     platform.sendCommand(terminalPhone, playbackControl, { ...control, control: 2 });
-    await waitFor('closed', () => sink.closedConnections === 1);
+    await waitFor(() => sink.closedConnections === 1, 'closed');
     expect(stream.endReason).toBe('stopped');
   });
 
@@ -306,7 +305,7 @@ describe('playback (0x9201)', () => {
   ])('speed %i plays %i times as fast as recorded, with every picture at its recorded time', async (speed, times) => {
     const startedAt = performance.now();
     play({ playbackMode: 1, speed });
-    await waitFor('end of the recording', () => sink.closedConnections === 1);
+    await waitFor(() => sink.closedConnections === 1, 'end of the recording');
     // It must never be faster; how much slower depends on the machine.
     expect(performance.now() - startedAt).toBeGreaterThan(6000 / times - 40);
     const recorded = sink.framesOfKind('video').map((frame) => frame.timestampMs - until.getTime() + 6000);
@@ -316,7 +315,7 @@ describe('playback (0x9201)', () => {
   it('sends only key frames, at their recorded times, in mode 3', async () => {
     await restartTerminal({ recordings, playbackResponse: 'general', unpacedPlayback: true });
     play({ playbackMode: 3, speed: 0 });
-    await waitFor('end of the recording', () => sink.closedConnections === 1);
+    await waitFor(() => sink.closedConnections === 1, 'end of the recording');
     const stream = await latestRecord();
     expect(stream.sentVideoFrames.every((frame) => frame.isKeyFrame)).toBe(true);
     const times = sink.framesOfKind('video').map((frame) => frame.timestampMs - until.getTime() + 6000);
@@ -332,16 +331,16 @@ describe('playback (0x9201)', () => {
     const long = createRecordings({ channels: [1], count: 3, seconds: 40, until, bitrateKbps: 500 });
     await restartTerminal({ recordings: long, playbackResponse: 'general' });
     play({ playbackMode: 1, speed: 5, startTime: toCameraTime(until.getTime() - 120_000) });
-    await waitFor('twenty seconds', () => sink.framesOfKind('video').length >= 500);
+    await waitFor(() => sink.framesOfKind('video').length >= 500, 'twenty seconds');
     const control = { channel: 1, speed: 5, seekTime: null };
     const stream = await latestRecord();
     const sendControl = async (how: number): Promise<number> => {
       const responses = platform.framesWithId(0x0001).length;
       platform.sendCommand(terminalPhone, playbackControl, { ...control, control: how });
-      await waitFor('answer', () => platform.framesWithId(0x0001).length > responses);
+      await waitFor(() => platform.framesWithId(0x0001).length > responses, 'answer');
       // Frames sent before the response still belong to the previous mode.
       const sent = stream.sentVideoFrames.length;
-      await waitFor('pictures', () => stream.sentVideoFrames.length > sent + 2);
+      await waitFor(() => stream.sentVideoFrames.length > sent + 2, 'pictures');
       return sent;
     };
     const rewound = stream.sentVideoFrames.slice(await sendControl(4)).map((frame) => frame.timestampMs);
@@ -355,7 +354,7 @@ describe('playback (0x9201)', () => {
 
   it('sends the picture of a given time in single-frame mode, with its own timestamp', async () => {
     play({ playbackMode: 4, speed: 0, startTime: toCameraTime(until.getTime() - 3000), endTime: null });
-    await waitFor('end', () => sink.closedConnections === 1);
+    await waitFor(() => sink.closedConnections === 1, 'end');
     expect(sink.framesOfKind('video').map((frame) => frame.timestampMs)).toEqual([until.getTime() - 3000]);
   });
 

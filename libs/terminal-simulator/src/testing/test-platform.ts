@@ -13,7 +13,7 @@ import {
   registrationResponse,
   terminalAuthentication,
 } from '@fleet/jt808';
-import { waitFor } from './wait-for.ts';
+import { waitFor } from '@fleet/testing';
 
 /** One frame that the test platform received. */
 export interface ReceivedFrame {
@@ -94,13 +94,9 @@ export class TestPlatform {
   }
 
   /** Waits for the first frame of an id from `from` (index in `received`) on. */
-  async waitForFrame(messageId: number, from = 0, timeoutMs = 10_000): Promise<ReceivedFrame> {
-    const find = (): ReceivedFrame | undefined =>
-      this.received.slice(from).find((frame) => frame.messageId === messageId);
-    await waitFor(`0x${messageId.toString(16)}`, () => find() !== undefined, timeoutMs);
-    const frame = find();
-    if (frame === undefined) throw new Error('gone');
-    return frame;
+  async waitForFrame(messageId: number, from = 0, timeoutMs?: number): Promise<ReceivedFrame> {
+    const find = () => this.received.slice(from).find((frame) => frame.messageId === messageId);
+    return waitFor(find, `0x${messageId.toString(16)}`, timeoutMs);
   }
 
   /** Sends a command to a terminal; returns the serial. */

@@ -1,9 +1,9 @@
 import { execFile } from 'node:child_process';
 import tls from 'node:tls';
 import { promisify } from 'node:util';
+import { waitFor } from '@fleet/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { UploadHarness } from '../testing/upload-harness.ts';
-import { waitFor } from '../testing/wait-for.ts';
 import type { UploadOptions } from './upload-options.ts';
 
 jest.setTimeout(60_000);
@@ -71,7 +71,7 @@ describe('upload faults', () => {
   it('controlLost leaves the data connection open until the next attempt', async () => {
     await harness.start({ uploadRetryMs: 3_600_000, uploadFaults: [{ how: 'controlLost', afterBytes: 10_000 }] });
     harness.requestUpload();
-    await waitFor('the loss', () => harness.terminal.uploads.faults.length === 0 && harness.ftp.openConnections === 1);
+    await waitFor(() => harness.terminal.uploads.faults.length === 0 && harness.ftp.openConnections === 1, 'the loss');
     expect(firstFile().length).toBe(10_000);
     expect(harness.ftp.transfers).toEqual([]);
   });
@@ -79,7 +79,7 @@ describe('upload faults', () => {
   it('silent leaves both connections open', async () => {
     await harness.start({ uploadRetryMs: 3_600_000, uploadFaults: [{ how: 'silent', afterBytes: 10_000 }] });
     harness.requestUpload();
-    await waitFor('the silence', () => harness.terminal.uploads.faults.length === 0);
+    await waitFor(() => harness.terminal.uploads.faults.length === 0, 'the silence');
     expect(harness.ftp.openConnections).toBe(2);
     expect(harness.ftp.transfers).toEqual([]);
   });
@@ -87,10 +87,10 @@ describe('upload faults', () => {
   it('continues after an outage of the FTP server and a lost connection to the platform', async () => {
     await harness.start({ uploadBytesPerSecond: 300_000, reconnect: { minMs: 10, maxMs: 10 } });
     harness.requestUpload();
-    await waitFor('bytes', () => firstFile().length > 20_000);
+    await waitFor(() => firstFile().length > 20_000, 'bytes');
     harness.terminal.dropConnection();
     await harness.ftp.close();
-    await waitFor('a failed attempt', () => (harness.terminal.uploads.records[0]?.attempts ?? 0) > 2);
+    await waitFor(() => (harness.terminal.uploads.records[0]?.attempts ?? 0) > 2, 'a failed attempt');
     await harness.ftp.listen();
     await expectWhole();
     expect(harness.platform.connections).toBe(2);
@@ -99,7 +99,7 @@ describe('upload faults', () => {
   it('continues after a restart of the terminal', async () => {
     await harness.start({ uploadBytesPerSecond: 300_000 });
     harness.requestUpload();
-    await waitFor('bytes', () => firstFile().length > 20_000);
+    await waitFor(() => firstFile().length > 20_000, 'bytes');
     harness.terminal.uploads.interrupt();
     await expectWhole();
     expect(harness.terminal.uploads.records[0]?.attempts).toBe(2);
@@ -127,8 +127,8 @@ describe('0x1206', () => {
   it.each([true, false])('is never sent if configured, with QUIT %s', async (uploadQuits) => {
     await harness.start({ uploadNotice: 'never', uploadQuits });
     harness.requestUpload();
-    await waitFor('the end', () => harness.terminal.uploads.records[0]?.state === 'completed');
-    await waitFor('closed', () => harness.ftp.openConnections === 0);
+    await waitFor(() => harness.terminal.uploads.records[0]?.state === 'completed', 'the end');
+    await waitFor(() => harness.ftp.openConnections === 0, 'closed');
     expect(harness.platform.framesWithId(0x1206)).toEqual([]);
     expect(verbs().includes('QUIT')).toBe(uploadQuits);
   });
@@ -138,7 +138,7 @@ describe('0x1206', () => {
     harness.requestUpload();
     expect(await harness.waitForNotice()).toBe(0);
     expect(harness.ftp.transfers).toEqual([]);
-    await waitFor('the end', () => harness.terminal.uploads.records[0]?.state === 'completed');
+    await waitFor(() => harness.terminal.uploads.records[0]?.state === 'completed', 'the end');
     await expectWhole();
     expect(harness.platform.framesWithId(0x1206)).toHaveLength(1);
   });

@@ -1,11 +1,11 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { decodeBody, fileUploadResult } from '@fleet/jt808';
+import { waitFor } from '@fleet/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { decodedFrameHashes } from '../media/frame-hashes.ts';
 import { padMp4 } from '../media/recording-file.ts';
 import { UploadHarness } from '../testing/upload-harness.ts';
-import { waitFor } from '../testing/wait-for.ts';
 
 jest.setTimeout(60_000);
 
@@ -71,9 +71,9 @@ describe('upload by FTP (0x9206)', () => {
   it("pauses without a notice, resumes after the server's bytes, and completes", async () => {
     await harness.start({ uploadBytesPerSecond: 200_000 });
     const serial = harness.requestUpload();
-    await waitFor('first bytes', () => [...harness.ftp.files.values()].some((file) => file.length > 20_000));
+    await waitFor(() => [...harness.ftp.files.values()].some((file) => file.length > 20_000), 'first bytes');
     harness.sendControl(serial, 0);
-    await waitFor('paused', () => harness.terminal.uploads.records[0]?.state === 'paused');
+    await waitFor(() => harness.terminal.uploads.records[0]?.state === 'paused', 'paused');
     expect(harness.terminal.uploads.isBusy).toBe(false);
     harness.sendControl(serial, 1);
     expect(await harness.waitForNotice()).toBe(0);
@@ -87,9 +87,9 @@ describe('upload by FTP (0x9206)', () => {
   it('holds its connections during a pause if configured', async () => {
     await harness.start({ uploadBytesPerSecond: 200_000, uploadPause: 'hold' });
     const serial = harness.requestUpload();
-    await waitFor('first bytes', () => [...harness.ftp.files.values()].some((file) => file.length > 20_000));
+    await waitFor(() => [...harness.ftp.files.values()].some((file) => file.length > 20_000), 'first bytes');
     harness.sendControl(serial, 0);
-    await waitFor('paused', () => harness.terminal.uploads.records[0]?.state === 'paused');
+    await waitFor(() => harness.terminal.uploads.records[0]?.state === 'paused', 'paused');
     harness.sendControl(serial, 1);
     expect(await harness.waitForNotice()).toBe(0);
     expect(harness.terminal.uploads.records[0]?.attempts).toBe(1);
@@ -99,17 +99,17 @@ describe('upload by FTP (0x9206)', () => {
   it('uploads another clip during a pause, and resumes the first afterwards', async () => {
     await harness.start({ uploadBytesPerSecond: 100_000 });
     const first = harness.requestUpload({ path: '/a' });
-    await waitFor('first bytes', () => [...harness.ftp.files.values()].some((file) => file.length > 20_000));
+    await waitFor(() => [...harness.ftp.files.values()].some((file) => file.length > 20_000), 'first bytes');
     harness.sendControl(first, 0);
-    await waitFor('paused', () => harness.terminal.uploads.records[0]?.state === 'paused');
+    await waitFor(() => harness.terminal.uploads.records[0]?.state === 'paused', 'paused');
     const second = harness.requestUpload({ path: '/b', seconds: 2 });
-    await waitFor('second', () => harness.terminal.uploads.records.length === 2);
+    await waitFor(() => harness.terminal.uploads.records.length === 2, 'second');
     harness.sendControl(first, 1);
-    await waitFor('refusal', () => harness.results.length === 4);
+    await waitFor(() => harness.results.length === 4, 'refusal');
     expect(harness.results).toEqual([0, 0, 0, 1]);
     expect(decodeBody(fileUploadResult, (await harness.platform.waitForFrame(0x1206)).body).replySerial).toBe(second);
     harness.sendControl(first, 1);
-    await waitFor('both ends', () => harness.platform.framesWithId(0x1206).length === 2);
+    await waitFor(() => harness.platform.framesWithId(0x1206).length === 2, 'both ends');
     const [expected] = await harness.expectedFiles();
     expect(harness.ftp.files.get(`/a/${expected?.path}`)?.equals(expected?.content ?? Buffer.alloc(0))).toBe(true);
   });
@@ -117,14 +117,14 @@ describe('upload by FTP (0x9206)', () => {
   it('refuses a second concurrent upload, and cancels without 0x1206', async () => {
     await harness.start({ uploadBytesPerSecond: 50_000 });
     const serial = harness.requestUpload();
-    await waitFor('upload', () => harness.ftp.files.size === 1);
+    await waitFor(() => harness.ftp.files.size === 1, 'upload');
     harness.requestUpload();
     harness.sendControl(serial, 2);
-    await waitFor('answers', () => harness.results.length === 3);
+    await waitFor(() => harness.results.length === 3, 'answers');
     expect(harness.results).toEqual([0, 1, 0]);
     expect(harness.terminal.uploads.records.map((record) => record.state)).toEqual(['cancelled']);
     harness.sendControl(serial, 1);
-    await waitFor('refusal', () => harness.results.length === 4);
+    await waitFor(() => harness.results.length === 4, 'refusal');
     expect(harness.results.at(-1)).toBe(1);
     expect(harness.platform.framesWithId(0x1206)).toEqual([]);
   });
@@ -143,12 +143,12 @@ describe('upload by FTP (0x9206)', () => {
   it('repeats the notice on the next connection if the platform does not acknowledge it', async () => {
     await harness.start({ uploadBytesPerSecond: 300_000, reconnect: { minMs: 300, maxMs: 300 } });
     harness.requestUpload();
-    await waitFor('upload', () => harness.ftp.files.size === 1);
+    await waitFor(() => harness.ftp.files.size === 1, 'upload');
     harness.platform.isAcknowledging = false;
     await harness.waitForNotice();
     harness.platform.isAcknowledging = true;
     harness.platform.dropAll();
-    await waitFor('repetition', () => harness.platform.framesWithId(0x1206).length === 2);
+    await waitFor(() => harness.platform.framesWithId(0x1206).length === 2, 'repetition');
     expect(new Set(harness.platform.framesWithId(0x1206).map((frame) => frame.connection)).size).toBe(2);
   });
 });

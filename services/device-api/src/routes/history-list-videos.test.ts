@@ -1,5 +1,6 @@
 import { callUseCase, type DeviceResponse, deviceApi, type Outcome } from '@fleet/bus';
 import { type BodyOf, encodeBody, resourceList } from '@fleet/jt808';
+import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { createOutcome, DeviceApiHarness } from '../testing/harness.ts';
 
@@ -174,9 +175,7 @@ describe('the camera clock', () => {
         ?.playback_start_time;
     expect(await fetchFirstStart()).toBe('2026-08-01T10:00:00+08:00');
     harness.utcOffsets.set(imei, '+00:00');
-    const deadlineMs = performance.now() + 20_000;
-    while ((await fetchFirstStart()) !== '2026-08-01T10:00:00+00:00' && performance.now() < deadlineMs)
-      await new Promise((resolve) => setTimeout(resolve, 200));
+    await waitFor(async () => (await fetchFirstStart()) === '2026-08-01T10:00:00+00:00', 'the new offset');
     expect(await fetchFirstStart()).toBe('2026-08-01T10:00:00+00:00');
   });
 });

@@ -13,7 +13,7 @@ import {
   splitAccessUnits,
 } from '@fleet/jt1078';
 import type { StreamId } from '@fleet/storage';
-import { requireEnv } from './harness.ts';
+import { testEnv } from '@fleet/testing';
 
 const run = promisify(execFile);
 
@@ -29,7 +29,7 @@ export async function createTestCard(
       : ['-c:v', 'libx265', '-preset', 'ultrafast', '-x265-params', 'bframes=0:scenecut=0:log-level=0', '-f', 'hevc'];
   const args = ['-v', 'error', '-f', 'lavfi', '-i', `testsrc2=size=${size}:rate=25`, '-t', String(seconds)];
   const { stdout } = await run(
-    requireEnv('FFMPEG_PATH'),
+    testEnv('FFMPEG_PATH'),
     [...args, '-pix_fmt', 'yuv420p', '-g', '25', ...rate, ...encoder, 'pipe:1'],
     { encoding: 'buffer', maxBuffer: 64 * 1024 * 1024 },
   );
@@ -87,7 +87,7 @@ export class TestCamera {
 export async function createRawAac(sampleRate: number, channels: number, seconds = 2): Promise<Buffer[]> {
   const tone = `sine=frequency=440:sample_rate=${sampleRate}:duration=${seconds}`;
   const { stdout } = await run(
-    requireEnv('FFMPEG_PATH'),
+    testEnv('FFMPEG_PATH'),
     ['-v', 'error', '-f', 'lavfi', '-i', tone, '-ac', String(channels), '-c:a', 'aac', '-f', 'adts', 'pipe:1'],
     { encoding: 'buffer', maxBuffer: 16 * 1024 * 1024 },
   );

@@ -2,36 +2,13 @@ import { randomInt, randomUUID } from 'node:crypto';
 import { type Bus, DeviceCommandServer, type IncomingCommand, openBus } from '@fleet/bus';
 import { createLogger, type MediaPathSuffix, signMediaPath } from '@fleet/service-kit';
 import { acknowledgeStream, connectRedis, type Redis, reserveStream, type StreamId } from '@fleet/storage';
+import { testEnv } from '@fleet/testing';
 import { loadConfig } from '../config.ts';
 import { formatStreamName } from '../domain/stream-name.ts';
 import { create, type MediaService } from '../service.ts';
 
-/** Returns an environment variable that `npm test` sets. */
-export function requireEnv(name: string): string {
-  const value = process.env[name];
-  if (value === undefined) throw new Error(`${name} is not set: run the tests with npm test`);
-  return value;
-}
-
 export const signingSecret = 'a-signing-secret-for-tests';
 const log = createLogger('test', process.env['TEST_LOG_LEVEL'] ?? 'silent');
-
-/** Waits for a condition and throws with its description on timeout. */
-export async function waitFor<T>(
-  description: string,
-  condition: () => T | Promise<T>,
-  timeoutMs = 20_000,
-): Promise<NonNullable<Exclude<T, false>>> {
-  const deadlineMs = performance.now() + timeoutMs;
-  for (;;) {
-    const value = await condition();
-    if (value !== false && value !== null && value !== undefined) return value as NonNullable<Exclude<T, false>>;
-    if (performance.now() > deadlineMs) throw new Error(`not within ${timeoutMs} ms: ${description}`);
-    await new Promise((resolve) => {
-      setTimeout(resolve, 15);
-    });
-  }
-}
 
 /** Fields of `GET /streams` used by tests. */
 export interface StreamResponse extends StreamId {
@@ -67,9 +44,9 @@ export const randomImei = (): string => String(randomInt(100_000_000_000, 999_99
 /** Starts a dedicated service; `env` adds settings. */
 export async function startHarness(env: Record<string, string> = {}): Promise<MediaHarness> {
   const podId = `test-${randomUUID()}`;
-  const redisUrl = env['REDIS_URL'] ?? requireEnv('REDIS_URL');
+  const redisUrl = env['REDIS_URL'] ?? testEnv('REDIS_URL');
   const redis = await connectRedis(redisUrl, { name: podId, onError: () => undefined });
-  const bus = await openBus(requireEnv('NATS_URL'), { name: podId, log });
+  const bus = await openBus(testEnv('NATS_URL'), { name: podId, log });
   const service = await startService({ POD_ID: podId, REDIS_URL: redisUrl, ...env });
   return {
     service,
@@ -99,9 +76,9 @@ export async function startHarness(env: Record<string, string> = {}): Promise<Me
 export const startService = (env: Record<string, string>): Promise<MediaService> =>
   create(
     loadConfig({
-      NATS_URL: requireEnv('NATS_URL'),
-      REDIS_URL: requireEnv('REDIS_URL'),
-      FFMPEG_PATH: requireEnv('FFMPEG_PATH'),
+      NATS_URL: testEnv('NATS_URL'),
+      REDIS_URL: testEnv('REDIS_URL'),
+      FFMPEG_PATH: testEnv('FFMPEG_PATH'),
       HTTP_PORT: '0',
       MEDIA_LIVE_PORT: '0',
       MEDIA_HISTORY_PORT: '0',

@@ -2,7 +2,7 @@ import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
 import { type DemuxedTag, FlvDemuxer } from '@fleet/jt1078';
-import { requireEnv } from './harness.ts';
+import { testEnv } from '@fleet/testing';
 
 /** HTTP viewer that collects the tags and records how the response ends. */
 export class Player {
@@ -103,7 +103,7 @@ export interface ProbedStream {
 
 /** Reads and counts the streams of an FLV with ffprobe. */
 export async function probeStreams(flv: Buffer, format = 'flv'): Promise<ProbedStream[]> {
-  const ffprobe = requireEnv('FFMPEG_PATH').replace(/ffmpeg$/, 'ffprobe');
+  const ffprobe = testEnv('FFMPEG_PATH').replace(/ffmpeg$/, 'ffprobe');
   const args = ['-v', 'error', '-f', format, '-show_streams', '-count_frames', '-of', 'json', 'pipe:0'];
   const { stdout } = await runWith(ffprobe, args, flv);
   return (JSON.parse(stdout) as { streams: ProbedStream[] }).streams;
@@ -127,7 +127,7 @@ export async function decodeErrors(flv: Buffer, format = 'flv'): Promise<string>
     'null',
     '-',
   ];
-  return (await runWith(requireEnv('FFMPEG_PATH'), args, flv)).stderr;
+  return (await runWith(testEnv('FFMPEG_PATH'), args, flv)).stderr;
 }
 
 async function runWith(command: string, args: string[], input: Buffer): Promise<{ stdout: string; stderr: string }> {

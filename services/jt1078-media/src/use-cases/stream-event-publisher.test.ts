@@ -1,9 +1,10 @@
 import { publish, type StreamChanged, streamChanged, streamStatusEvent, subscribe } from '@fleet/bus';
 import type { AccessUnit } from '@fleet/jt1078';
 import { claimStream, readStream, type StreamId } from '@fleet/storage';
+import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { createTestCard, startStreaming, TcpCamera, TestCamera } from '../testing/camera.ts';
-import { fakeGateway, type MediaHarness, randomImei, startHarness, waitFor } from '../testing/harness.ts';
+import { fakeGateway, type MediaHarness, randomImei, startHarness } from '../testing/harness.ts';
 import { Player } from '../testing/player.ts';
 
 jest.setTimeout(60_000);
@@ -36,11 +37,11 @@ describe('stream.changed events', () => {
     const gateway = fakeGateway(harness.bus, id.imei);
     const camera = new TcpCamera(harness.service.livePort);
     const feed = startStreaming(camera, new TestCamera(id), card);
-    await waitFor('the picture size', () => eventsOf(id).some(({ video }) => video !== null));
+    await waitFor(() => eventsOf(id).some(({ video }) => video !== null), 'the picture size');
     const player = await Player.open(harness.streamUrl(id));
-    await waitFor('the viewer', () => eventsOf(id).some(({ viewers }) => viewers === 1));
+    await waitFor(() => eventsOf(id).some(({ viewers }) => viewers === 1), 'the viewer');
     player.close();
-    await waitFor('the end', () => eventsOf(id).some(({ status }) => status === 'stopped'));
+    await waitFor(() => eventsOf(id).some(({ status }) => status === 'stopped'), 'the end');
     feed.stop();
     camera.close();
     await gateway.stop();
@@ -66,7 +67,7 @@ describe('stream.changed events', () => {
     // Simulates the expiry after ten seconds.
     await harness.redis.del(`stream:live:${id.imei}:5`);
     await harness.redis.zAdd('streams:expiring', { score: Date.now() - 1, value: `live:${id.imei}:5` });
-    await waitFor('the end', () => eventsOf(id).length > 0);
+    await waitFor(() => eventsOf(id).length > 0, 'the end');
     expect(eventsOf(id)).toMatchObject([{ channel: 5, status: 'stopped', viewers: 0, startedAtMs: null }]);
     expect(await harness.redis.zScore('streams:expiring', `live:${id.imei}:5`)).toBeNull();
   });
@@ -76,15 +77,15 @@ describe('stream.changed events', () => {
     const camera = new TcpCamera(harness.service.livePort);
     const feed = startStreaming(camera, new TestCamera(id), card);
     const player = await Player.open(harness.streamUrl(id));
-    await waitFor('the viewer', () => eventsOf(id).some(({ viewers, video }) => viewers === 1 && video !== null));
+    await waitFor(() => eventsOf(id).some(({ viewers, video }) => viewers === 1 && video !== null), 'the viewer');
     const serializeState = (change?: StreamChanged) => JSON.stringify({ ...change, atMs: 0, order: null });
-    await waitFor('the repeated event', async () => {
+    await waitFor(async () => {
       const [before, last] = eventsOf(id).slice(-2);
       if (serializeState(before) === serializeState(last)) return true;
       // Simulates a long failure to renew the claim.
       await harness.redis.del(`stream:live:${id.imei}:${id.channel}`);
       return false;
-    });
+    }, 'the repeated event');
     expect(eventsOf(id).at(-1)).toMatchObject({ status: 'streaming', viewers: 1 });
     feed.stop();
     camera.close();
@@ -96,11 +97,11 @@ describe('stream.changed events', () => {
     const camera = new TcpCamera(harness.service.livePort);
     const feed = startStreaming(camera, new TestCamera(id), card);
     const player = await Player.open(harness.streamUrl(id));
-    await waitFor('the viewer', () => eventsOf(id).some(({ viewers, video }) => viewers === 1 && video !== null));
+    await waitFor(() => eventsOf(id).some(({ viewers, video }) => viewers === 1 && video !== null), 'the viewer');
     const order = { by: 'another', sequence: 1 };
     publish(harness.bus, streamChanged, { ...streamStatusEvent(id, 'stopped'), order });
     const isEnd = ({ status }: StreamChanged): boolean => status === 'stopped';
-    await waitFor('the repeated event', () => eventsOf(id).some(isEnd) && eventsOf(id).at(-1)?.status === 'streaming');
+    await waitFor(() => eventsOf(id).some(isEnd) && eventsOf(id).at(-1)?.status === 'streaming', 'the repeated event');
     expect(eventsOf(id).at(-1)).toMatchObject({ status: 'streaming', viewers: 1 });
     feed.stop();
     camera.close();
@@ -112,10 +113,10 @@ describe('stream.changed events', () => {
     const camera = new TcpCamera(harness.service.historyPort);
     const feed = startStreaming(camera, new TestCamera(id), card);
     const player = await Player.open(harness.streamUrl(id));
-    await waitFor('pictures', () => player.video.length > 10);
+    await waitFor(() => player.video.length > 10, 'pictures');
     feed.stop();
     camera.close();
-    await waitFor('the end of the stream', async () => (await harness.findStream(id)) === undefined);
+    await waitFor(async () => (await harness.findStream(id)) === undefined, 'the end of the stream');
     await harness.bus.nc.flush();
     expect(eventsOf(id)).toEqual([]);
     player.close();

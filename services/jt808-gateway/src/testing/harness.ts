@@ -9,22 +9,17 @@ import {
 } from '@fleet/bus';
 import { createLogger } from '@fleet/service-kit';
 import { connectRedis, type Redis, readDevice } from '@fleet/storage';
+import { testEnv } from '@fleet/testing';
 import { loadConfig } from '../config.ts';
 import { create, type Gateway } from '../service.ts';
-
-const requireEnv = (name: string): string => {
-  const value = process.env[name];
-  if (value === undefined || value === '') throw new Error(`${name} is not set: run the tests with npm test`);
-  return value;
-};
 
 /** Addresses of the servers used by the tests. */
 export const servers = {
   get nats(): string {
-    return requireEnv('NATS_URL');
+    return testEnv('NATS_URL');
   },
   get redis(): string {
-    return requireEnv('REDIS_URL');
+    return testEnv('REDIS_URL');
   },
 };
 
@@ -79,21 +74,6 @@ export class Caller {
     this.commandClient.stop();
     await this.bus.close();
     this.redis.destroy();
-  }
-}
-
-/** Waits until a condition holds. */
-export async function waitFor(
-  condition: () => boolean | Promise<boolean>,
-  description: string,
-  timeoutMs = 20_000,
-): Promise<void> {
-  const deadlineMs = performance.now() + timeoutMs;
-  while (!(await condition())) {
-    if (performance.now() > deadlineMs) throw new Error(`not within ${timeoutMs} ms: ${description}`);
-    await new Promise((resolve) => {
-      setTimeout(resolve, 10);
-    });
   }
 }
 

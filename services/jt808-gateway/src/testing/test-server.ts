@@ -5,8 +5,7 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Bus } from '@fleet/bus';
-import { freePort } from '@fleet/testing';
-import { waitFor } from './harness.ts';
+import { freePort, waitFor } from '@fleet/testing';
 
 const acceptsConnections = (port: number): Promise<boolean> =>
   new Promise((resolve) => {

@@ -171,7 +171,7 @@ describe('the online status', () => {
     };
     const isAwaited = async (imei: string): Promise<boolean> =>
       (await store().due(Date.now() + 120 * minuteMs, 1_000)).includes(imei);
-    const sessionIsHeardOf = (imei: string): Promise<void> =>
+    const sessionIsHeardOf = (imei: string): Promise<boolean> =>
       waitFor(async () => {
         publish(harness.bus, sessionChanged, { imei, isOnline: true, atMs: Date.now() });
         return isAwaited(imei);

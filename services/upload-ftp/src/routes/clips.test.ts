@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, readdir, readFile, readlink, rm, stat, truncate, writeF
 import { get as httpGet, type IncomingMessage } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { testEnv } from '@fleet/testing';
+import { testEnv, waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { ClipHarness, fetchBytes } from '../testing/clip-harness.ts';
 import { createSample, decodeFile } from '../testing/sample-clips.ts';
@@ -187,7 +187,7 @@ describe('GET /clips/:uploadId/original', () => {
     expect(await open()).toBe(1);
     expect(process.memoryUsage().rss - before).toBeLessThan(200_000_000);
     response.destroy();
-    while ((await open()) > 0) await new Promise((resolve) => setTimeout(resolve, 20));
+    await waitFor(async () => (await open()) === 0, 'the file to be closed');
   });
 });
 

@@ -57,7 +57,7 @@ describe('audit log of Device API use', () => {
       await harness.bus.js.publish(deviceAccessed.subject, encodeJson(use), { headers: head });
     }
   };
-  const waitUntilRead = (): Promise<void> =>
+  const waitUntilRead = (): Promise<boolean> =>
     waitFor(async () => {
       const { streams } = await harness.bus.jetstreamManager();
       return (await streams.info('AUDIT')).state.messages === 0;
