@@ -12,7 +12,7 @@ import type { SessionPublisher } from './session-publisher.ts';
 export interface SessionsOptions {
   readonly devices: Devices;
   readonly partitions: number;
-  readonly sessionPublisher: () => SessionPublisher;
+  readonly sessionPublisher: SessionPublisher;
   readonly runner: CommandRunner;
   readonly commandServer: DeviceCommandServer;
   readonly metrics: GatewayMetrics;
@@ -62,9 +62,9 @@ export class Sessions {
       savedSerial: device.serials.peek,
       isLeaving: false,
     };
-    await this.#options.sessionPublisher().claim(session);
+    await this.#options.sessionPublisher.claim(session);
     if (!connection.isOpen) {
-      this.#options.sessionPublisher().release(session);
+      this.#options.sessionPublisher.release(session);
       return null;
     }
     return this.#install(session, login);
@@ -115,8 +115,8 @@ export class Sessions {
     device.session = null;
     this.#options.commandServer.unsubscribe(device.imei);
     device.pending.onSessionLost();
-    void this.#options.sessionPublisher().saveSerial(session, true);
-    this.#options.sessionPublisher().release(session, { isReturning: isStopReason(connection.closeReason) });
+    void this.#options.sessionPublisher.saveSerial(session, true);
+    this.#options.sessionPublisher.release(session, { isReturning: isStopReason(connection.closeReason) });
     this.#options.devices.deleteIfIdle(device);
     this.#options.log.debug({ imei: device.imei, reason: connection.closeReason }, 'session ended');
   }
