@@ -153,14 +153,14 @@ describe('Redis outages', () => {
     const before = await login(gateway);
     const code = await before.register();
     await server.kill();
-    const outcomePromise = caller.sendCommand(canonicalNumber(before.phone), startLive);
+    const outcomePromise = caller.sendCommandWithoutRedis(canonicalNumber(before.phone), startLive);
     before.sendGeneralResponse(await before.waitForFrame(0x9101));
     expect((await outcomePromise).kind).toBe('answered');
     // Without the breaker the client would queue each transaction for a second, until its next connection attempt has
     // failed.
     const startedAtMs = performance.now();
     for (let i = 0; i < 10; i += 1) {
-      const again = caller.sendCommand(canonicalNumber(before.phone), startLive);
+      const again = caller.sendCommandWithoutRedis(canonicalNumber(before.phone), startLive);
       before.sendGeneralResponse(await before.waitForFrame(0x9101));
       expect((await again).kind).toBe('answered');
     }
@@ -188,9 +188,14 @@ describe('two pods without Redis', () => {
     const second = await startGateway(nowhere);
     try {
       const old = await login(first);
+      const imei = canonicalNumber(old.phone);
+      // The response proves that the broker knows the first pod, which the second one notifies through it.
+      const outcomeAtFirst = caller.sendCommandWithoutRedis(imei, startLive);
+      old.sendGeneralResponse(await old.waitForFrame(0x9101));
+      expect(await outcomeAtFirst).toMatchObject({ kind: 'answered' });
       const young = await login(second, old.phone);
       await old.waitForClose();
-      const outcomePromise = caller.sendCommand(canonicalNumber(old.phone), startLive);
+      const outcomePromise = caller.sendCommandWithoutRedis(imei, startLive);
       young.sendGeneralResponse(await young.waitForFrame(0x9101));
       expect(await outcomePromise).toMatchObject({ kind: 'answered' });
       expect(old.received.filter((frame) => frame.messageId === 0x9101)).toEqual([]);

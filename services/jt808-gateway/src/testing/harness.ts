@@ -61,13 +61,18 @@ export class Caller {
   }
 
   sendCommand(imei: string, command: DeviceCommand, timeoutMs = 10_000): Promise<Outcome> {
-    return this.commandClient.send({
-      imei,
-      command,
-      correlationId: randomBytes(4).toString('hex'),
-      timeoutMs,
-      isClaimed: async (requestedImei) => (await readDevice(this.redis, requestedImei)) !== null,
-    });
+    const isClaimed = async (): Promise<boolean> => (await readDevice(this.redis, imei)) !== null;
+    return this.#send(imei, command, timeoutMs, isClaimed);
+  }
+
+  /** Sends a command while Redis is unavailable: a terminal that no gateway holds yet is waited for. */
+  sendCommandWithoutRedis(imei: string, command: DeviceCommand): Promise<Outcome> {
+    return this.#send(imei, command, 10_000, () => Promise.reject(new Error('Redis is unavailable')));
+  }
+
+  #send(imei: string, command: DeviceCommand, timeoutMs: number, isClaimed: () => Promise<boolean>): Promise<Outcome> {
+    const correlationId = randomBytes(4).toString('hex');
+    return this.commandClient.send({ imei, command, correlationId, timeoutMs, isClaimed });
   }
 
   async close(): Promise<void> {
