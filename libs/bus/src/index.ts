@@ -127,3 +127,12 @@ export {
   uploadSubject,
 } from './upload-requests.ts';
 export { callUseCase, defineUseCase, serveUseCase } from './use-case.ts';
+export {
+  authorizeVideo,
+  channelFlags,
+  type KnownVideoCaller,
+  type SessionCredentials,
+  type VideoAccess,
+  type VideoRight,
+  verifySession,
+} from './video-access.ts';

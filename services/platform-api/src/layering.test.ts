@@ -13,7 +13,7 @@ const layers: readonly (readonly string[])[] = [
   'access http-api accounts api-keys audit auth sessions signing-keys users',
   // fleet
   'billing dealers drivers geocoding geofences last-positions mining-devices planned-routes positions share-links ' +
-    'unassigned-devices vehicle-groups vehicle-shares vehicle-states vehicles',
+    'unassigned-devices vehicle-groups vehicle-shares vehicle-states vehicles video-access',
   // events
   'commands event-consumers media messaging notification-delivery notifications partners preferences rules telemetry',
   // edge

@@ -1,5 +1,3 @@
-import type { Request } from 'express';
-
 const loopbackNames = ['127.0.0.1', 'localhost', '[::1]'];
 
 /**
@@ -19,10 +17,13 @@ export function allowedOrigins(publicUrl: string, more: string): ReadonlySet<str
  * Returns true for a request from a page of an allowed origin. Browsers omit `Origin` on same-origin reads and identify
  * them by one of two other headers.
  */
-export function isFromAllowedOrigin(request: Pick<Request, 'get'>, allowed: ReadonlySet<string>): boolean {
-  const origin = request.get('origin');
+export function isFromAllowedOrigin(
+  getHeader: (name: string) => string | undefined,
+  allowed: ReadonlySet<string>,
+): boolean {
+  const origin = getHeader('origin');
   if (origin !== undefined) return allowed.has(origin);
-  if (request.get('sec-fetch-site') === 'same-origin') return true;
-  const referer = request.get('referer');
+  if (getHeader('sec-fetch-site') === 'same-origin') return true;
+  const referer = getHeader('referer');
   return referer !== undefined && URL.canParse(referer) && allowed.has(new URL(referer).origin);
 }

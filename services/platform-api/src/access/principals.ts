@@ -1,7 +1,6 @@
 import { accessChanged, type Bus, keyRevoked, subscribe } from '@fleet/bus';
 import { AppError, type Logger, TtlCache } from '@fleet/service-kit';
 import { getAccountStatus } from '../domains/accounts/account-status.ts';
-import { hashKey } from '../domains/api-keys/rules.ts';
 import type { ApiKey } from '../domains/api-keys/schema.ts';
 import { findKeyById, verifyKey } from '../domains/api-keys/use-cases.ts';
 import { useSession } from '../domains/sessions/use-cases.ts';
@@ -48,9 +47,8 @@ export class Principals {
     ];
   }
 
-  /** Returns the key if it is valid now, else null. */
-  findKey(key: string): Promise<ApiKey | null> {
-    const keySha256 = hashKey(key);
+  /** Returns the key with this hash if it is valid now, else null. */
+  findKey(keySha256: string): Promise<ApiKey | null> {
     return orThrowUnavailable(this.#keys.get(keySha256, () => verifyKey(this.#records, keySha256)));
   }
 
@@ -59,6 +57,11 @@ export class Principals {
     const { userId, accountId, sessionId, mintedByKeyId } = claims;
     const key = [accountId, userId, sessionId, mintedByKeyId].join(':');
     return orThrowUnavailable(this.#principals.get(key, () => this.#load(claims)));
+  }
+
+  /** Like `findPrincipal`, from the database: for access that ends within seconds although an event was lost. */
+  readPrincipal(claims: TokenClaims): Promise<Principal | null> {
+    return orThrowUnavailable(this.#load(claims));
   }
 
   /** Evicts all cached entries, so that the database is read again. */

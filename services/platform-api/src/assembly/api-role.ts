@@ -2,10 +2,12 @@ import { servePing } from '@fleet/bus';
 import { createDocumentSender, getRequestContext, type Lifecycle } from '@fleet/service-kit';
 import { type RequestHandler, Router } from 'express';
 import { AccessGuard, type AccessGuardDeps } from '../access/access-guard.ts';
+import { serveSessions } from '../access/handlers.ts';
 import { serveApiKeys } from '../domains/api-keys/handlers.ts';
 import { CommandWorker, workerTimings } from '../domains/commands/command-worker.ts';
 import { servePartners } from '../domains/partners/handlers.ts';
 import { serveVehicles } from '../domains/vehicles/handlers.ts';
+import { serveVideoAccess } from '../domains/video-access/handlers.ts';
 import { serveWebhooks } from '../domains/webhooks/handlers.ts';
 import { consumeDeviceAccess } from '../event-consumers/device-access.ts';
 import { createPlatformRouter, throwIfDatabaseUnavailable } from '../http-api/platform-router.ts';
@@ -27,7 +29,7 @@ export interface ApiRoleDeps extends Pick<AccessGuardDeps, 'principals' | 'origi
 /** Starts the role `api`: HTTP, requests on the bus, the command queue and jobs. */
 export function startApi(deps: Deps, lifecycle: Lifecycle, roleDeps: ApiRoleDeps): void {
   roleDeps.serve(createApiHandler(deps, roleDeps));
-  serveBusRequests(deps, lifecycle);
+  serveBusRequests(deps, lifecycle, roleDeps);
   const commands = new CommandWorker(deps, workerTimings(deps.config));
   lifecycle.onStop('command queue', () => commands.stop());
   deps.mails.start();
@@ -71,12 +73,18 @@ function createApiHandler(deps: Deps, roleDeps: Pick<AccessGuardDeps, 'principal
   return router;
 }
 
-function serveBusRequests(deps: Deps, lifecycle: Lifecycle): void {
+function serveBusRequests(
+  deps: Deps,
+  lifecycle: Lifecycle,
+  roleDeps: Pick<AccessGuardDeps, 'principals' | 'origins'>,
+): void {
   const { bus, records, log } = deps;
   const onError = (error: unknown): void => log.error({ err: error }, 'a bus request failed');
   for (const server of [
     ...serveApiKeys(bus, records, onError),
     ...serveVehicles(bus, records, onError),
+    serveSessions(bus, { ...deps, ...roleDeps }, onError),
+    serveVideoAccess(bus, { records, ...roleDeps }, onError),
     ...servePartners(deps, onError),
     consumeDeviceAccess(deps),
     ...serveWebhooks(bus, deps, onError),

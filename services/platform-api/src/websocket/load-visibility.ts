@@ -1,8 +1,7 @@
 import type { Principals } from '../access/principals.ts';
-import { findKeyById } from '../domains/api-keys/use-cases.ts';
+import { findTokenUser, type Refusal, type TokenUser } from '../access/token-holders.ts';
 import type { TokenHolder } from '../domains/last-positions/websocket-tokens.ts';
 import { notificationChoices } from '../domains/notifications/preferences.ts';
-import { findAnywhere } from '../domains/users/use-cases.ts';
 import { sharedVehicles } from '../domains/vehicle-shares/use-cases.ts';
 import { accessTo, type Viewer, visibleVehicleIds } from '../domains/vehicles/visibility.ts';
 import type { Deps } from '../platform/deps.ts';
@@ -12,50 +11,20 @@ import type { VisibilitySnapshot } from './visibility-snapshot.ts';
 /** Dependencies of a read. */
 export type LoadDeps = Pick<Deps, 'records'> & { readonly principals: Principals };
 
-/** Reason of a rejected user. */
-export type Refusal = 'token' | 'suspended';
-
 export const isRefusal = (loaded: VisibilitySnapshot | Refusal): loaded is Refusal => typeof loaded === 'string';
 
 /** Reads what the holder of a token may see now. */
 export async function loadVisibility(deps: LoadDeps, holder: TokenHolder): Promise<VisibilitySnapshot | Refusal> {
-  const { accountId, userId, sessionId, mintedByKeyId } = holder;
-  const homeAccountId = (await findAnywhere(deps.records, userId))?.accountId;
-  if (homeAccountId === undefined) return 'token';
-  const key = await findBoundKey(deps, holder, homeAccountId);
-  if (key === undefined) return 'token';
-  const principal = await deps.principals.findPrincipal({
-    accountId: homeAccountId,
-    userId,
-    sessionId,
-    mintedByKeyId,
-    role: 'viewer',
-  });
-  if (principal === null) return 'token';
-  if (principal.isSuspended) return 'suspended';
-  const { role, canViewVideo } = principal.user;
-  // Only staff of the operator may act in other accounts.
-  if (homeAccountId !== accountId && role !== 'superadmin') return 'token';
-  return loadSnapshot(deps, { accountId, userId, role, canViewVideo }, key);
+  const { records, principals } = deps;
+  const found = await findTokenUser(records, (claims) => principals.findPrincipal(claims), holder);
+  return typeof found === 'string' ? found : loadSnapshot(deps, found.caller, toBoundKey(found));
 }
 
-/**
- * Returns the key on which a token depends, null without any that can change. Returns undefined for an invalid key: as
- * with requests, the token of a key is valid only where and while that key is.
- */
-async function findBoundKey(
-  { records }: LoadDeps,
-  { keyId, sessionId, mintedByKeyId }: TokenHolder,
-  homeAccountId: number,
-): Promise<BoundApiKey | null | undefined> {
-  const boundKeyId = keyId ?? (sessionId === null ? mintedByKeyId : null);
-  if (boundKeyId === null) return null;
-  const key = await findKeyById(records, { accountId: homeAccountId }, boundKeyId);
-  if (key === null) return undefined;
-  // A dashboard key is valid everywhere, and permanently.
-  if (key.sealedDashboardKey !== null) return null;
-  return { accountId: homeAccountId, id: key._id, addresses: key.ipAllowlist };
-}
+/** A dashboard key is valid everywhere, and permanently. */
+const toBoundKey = ({ key, homeAccountId }: TokenUser): BoundApiKey | null =>
+  key === null || key.sealedDashboardKey !== null
+    ? null
+    : { accountId: homeAccountId, id: key._id, addresses: key.ipAllowlist };
 
 async function loadSnapshot(
   { records }: LoadDeps,

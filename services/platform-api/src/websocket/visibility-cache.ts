@@ -1,8 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Principals } from '../access/principals.ts';
+import type { Refusal } from '../access/token-holders.ts';
 import type { TokenHolder } from '../domains/last-positions/websocket-tokens.ts';
 import type { Deps } from '../platform/deps.ts';
-import { isRefusal, loadVisibility, type Refusal } from './load-visibility.ts';
+import { isRefusal, loadVisibility } from './load-visibility.ts';
 import { UserVisibility, type VisibilityListener } from './user-visibility.ts';
 import { VisibilityInvalidations } from './visibility-invalidations.ts';
 import { debounceMs, VisibilityRefresher } from './visibility-refresher.ts';

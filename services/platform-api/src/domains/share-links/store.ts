@@ -17,6 +17,10 @@ export const ended = (now: Date): Filter => ({
 export const findLinkBySlug = (records: RecordStore, slug: string): Promise<ShareLink | null> =>
   records.findByUnique<ShareLink>(collectionName, 'slug', slug);
 
+/** Returns a link of any account: the token of a guest names it. */
+export const findLinkById = (records: RecordStore, id: number): Promise<ShareLink | null> =>
+  records.collection<ShareLink>(collectionName).findOne({ _id: id });
+
 /**
  * Returns those of the links, of any account, that have not ended. Clients that have already opened a link can still
  * use it after its view limit is reached.

@@ -8,9 +8,9 @@ import { audit } from '../audit/use-cases.ts';
 import { assertSubscriptions } from '../billing/subscriptions.ts';
 import { hashPassword } from '../users/passwords.ts';
 import { ownVehicle } from '../vehicles/visibility.ts';
-import { newSlug, storedPermissions } from './rules.ts';
+import { newSlug, requireLive, storedPermissions } from './rules.ts';
 import { type CreateBody, maxLiveLinks, type ShareLink } from './schema.ts';
-import { ended, linksIn, live, revokeLinks } from './store.ts';
+import { ended, findLinkById, linksIn, live, revokeLinks } from './store.ts';
 
 type Parts = Pick<Deps, 'records' | 'log'>;
 
@@ -94,6 +94,21 @@ export async function revokeLink(
   const revoked = link && (await links.updateMany(caller, { _id: id, revokedAt: null }, { $set: { revokedAt: now } }));
   if (link === null || revoked === 0) throw new AppError('not_found', 'There is no such share link.');
   await audit(deps, caller, 'share_links.revoke', { type: 'share_links', id }, { vehicle_id: link.vehicleId });
+  return link;
+}
+
+/**
+ * Returns a link that has not ended, for clients that have opened it: they can still use it after its view limit is
+ * reached. Throws 410 for one that has ended, 404 for an unknown one.
+ */
+export async function findLiveLink(
+  { records }: Pick<Deps, 'records'>,
+  id: number,
+  now = new Date(),
+): Promise<ShareLink> {
+  const link = await findLinkById(records, id);
+  if (link === null) throw new AppError('not_found', 'There is no such share link.');
+  requireLive({ ...link, isUsedUp: false }, now);
   return link;
 }
 

@@ -6,7 +6,7 @@ import type { RecordStore } from '../../store/record-store.ts';
 import { type SharePermission, sharePermissions } from '../vehicle-shares/schema.ts';
 import { type SharedVehicle, sharedVehicle, sharedVehicles } from '../vehicle-shares/use-cases.ts';
 import type { Vehicle } from './schema.ts';
-import { vehiclesIn } from './store.ts';
+import { findVehicleByImei, vehiclesIn } from './store.ts';
 
 /** User who reads vehicles. */
 export type Viewer = Pick<Caller, 'accountId' | 'userId' | 'role' | 'canViewVideo'>;
@@ -15,6 +15,8 @@ export type Viewer = Pick<Caller, 'accountId' | 'userId' | 'role' | 'canViewVide
 export interface VehicleAccess {
   readonly access: 'owner' | 'shared';
   readonly permissions: readonly SharePermission[];
+  /** When the share ends; null for own vehicles, and for a share without an end. */
+  readonly expiresAt: Date | null;
 }
 
 /** Vehicle that a caller may see. */
@@ -77,18 +79,31 @@ export async function visibleVehicles(
  * permission.
  */
 export async function visibleVehicle(
-  { records }: Store,
+  deps: Store,
   caller: Viewer,
   id: number,
   permission: SharePermission = 'view',
 ): Promise<VisibleVehicle> {
+  const visible = await findVisible(deps, caller, id);
+  if (visible === null) throw vehicleNotFound(id);
+  if (visible.permissions.includes(permission)) return visible;
+  throw new AppError('permission_denied', `Vehicle ${id} is visible, but the permission ${permission} is missing.`);
+}
+
+/** Returns the vehicle of a terminal if the caller may see it, else null. */
+export async function findVisibleByImei(deps: Store, caller: Viewer, imei: string): Promise<VisibleVehicle | null> {
+  const vehicle = await findVehicleByImei(deps.records, imei);
+  const visible = vehicle && (await findVisible(deps, caller, vehicle._id));
+  // The terminal may have moved to another vehicle between the two reads.
+  return visible?.vehicle.imei === imei ? visible : null;
+}
+
+async function findVisible({ records }: Store, caller: Viewer, id: number): Promise<VisibleVehicle | null> {
   const share = await sharedVehicle({ records }, caller, id);
   const scope = { accountId: caller.accountId, sharedIds: share === null ? [] : [id] };
   const vehicle = await vehiclesIn(records).find(scope, id);
-  if (vehicle === null || !isVisible(vehicle, caller, share)) throw vehicleNotFound(id);
-  const visible = { vehicle, ...accessTo(vehicle, caller, share ?? undefined) };
-  if (visible.permissions.includes(permission)) return visible;
-  throw new AppError('permission_denied', `Vehicle ${id} is visible, but the permission ${permission} is missing.`);
+  if (vehicle === null || !isVisible(vehicle, caller, share)) return null;
+  return { vehicle, ...accessTo(vehicle, caller, share ?? undefined) };
 }
 
 /**
@@ -131,8 +146,9 @@ export function accessTo(
 ): VehicleAccess {
   const isOwn =
     vehicle.accountId === caller.accountId && (caller.role !== 'driver' || vehicle.ownerUserId === caller.userId);
-  if (isOwn) return { access: 'owner', permissions: permissionsOf(caller) };
-  return { access: 'shared', permissions: [...new Set<SharePermission>(['view', ...(share?.permissions ?? [])])] };
+  if (isOwn) return { access: 'owner', permissions: permissionsOf(caller), expiresAt: null };
+  const permissions = [...new Set<SharePermission>(['view', ...(share?.permissions ?? [])])];
+  return { access: 'shared', permissions, expiresAt: share?.expiresAt ?? null };
 }
 
 /** Returns what a role may do with vehicles of its own account. */
