@@ -1,5 +1,6 @@
 import type { Logger } from '@fleet/service-kit';
-import { isRefusal, type LoadDeps, loadVisibility, type Refusal } from './load-visibility.ts';
+import type { Refusal } from '../access/token-holders.ts';
+import { isRefusal, type LoadDeps, loadVisibility } from './load-visibility.ts';
 import { SingleFlight } from './single-flight.ts';
 import type { UserVisibility } from './user-visibility.ts';
 import type { VisibilitySnapshot } from './visibility-snapshot.ts';
