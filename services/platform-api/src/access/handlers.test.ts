@@ -46,7 +46,7 @@ describe('the session of a caller of the video service', () => {
 
   it('is rejected with the code of the Platform API', async () => {
     expect(await findError(verify(owner, { authorization: 'Bearer a.b.c' }))).toBe('token_invalid');
-    expect(await findError(verify(owner, { authorization: `${owner.token}` }))).toBe('token_invalid');
+    expect(await findError(verify(owner, { authorization: owner.token }))).toBe('token_invalid');
     expect(await findError(verify(owner, { keySha256: hashKey('fk_unknown') }))).toBe('api_key_invalid');
     expect(await findError(verify(owner, { keySha256: hashKey(harness.theirs.apiKey) }))).toBe('key_user_mismatch');
     const disabled = await harness.user('manager');
