@@ -72,11 +72,13 @@ export const allowedFields = [
   { names: ['answers', 'answerId'], files: /^libs\/(?:jt808|terminal-simulator)\// },
   // Records of commands and of storage usage in MongoDB; `answer` is also a field of the Platform API.
   { names: ['answer', 'isUntold', 'isTold'], files: /^services\/platform-api\/src\/domains\/(?:commands|media)\// },
+  // Last position of a terminal in Redis.
+  { names: ['heardAtMs'], files: /^services\/platform-api\// },
   // Records of uploads and media files in MongoDB.
   { names: ['askedImei', 'shownImei', 'toldAtMs'], files: /./ },
 ];
 
 /** Words that are still to be replaced, by part of the repository: these numbers may only shrink. */
 export const remaining = {
-  'services/platform-api': 256,
+  'services/platform-api': 168,
 };

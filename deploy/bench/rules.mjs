@@ -3,13 +3,18 @@
 // Usage: node deploy/bench/rules.mjs   Settings: ROUNDS (default 2), VEHICLES (1000).
 import { performance } from 'node:perf_hooks';
 import { readTelemetryBatch, TelemetryBatch } from '../../libs/bus/dist/index.js';
-import { encodeBody, extraDefinitions, locationReport, makeExtra } from '../../libs/jt808/dist/index.js';
+import {
+  additionalItemDefinitions,
+  createAdditionalItem,
+  encodeBody,
+  locationReport,
+} from '../../libs/jt808/dist/index.js';
 import { shapeOf } from '../../services/platform-api/dist/domains/geofences/shapes.js';
-import { pathOf, routeDefaults } from '../../services/platform-api/dist/domains/routes/rules.js';
+import { pathOf, routeDefaults } from '../../services/platform-api/dist/domains/planned-routes/rules.js';
 import { destination } from '../../services/platform-api/dist/geometry/positions.js';
 import { rules } from '../../services/platform-api/dist/rules/index.js';
 import { defaultRuleSettings } from '../../services/platform-api/dist/rules/settings.js';
-import { decodeReport, instantOf } from '../../services/platform-api/dist/telemetry/decode.js';
+import { decodeReport, deviceTimestamp } from '../../services/platform-api/dist/telemetry/decode-report.js';
 
 const rounds = Number(process.env.ROUNDS ?? 2);
 const vehicleCount = Number(process.env.VEHICLES ?? 1000);
@@ -64,9 +69,9 @@ function driveAround() {
           directionDeg: Math.floor(car.course),
           time: clockOf(ms),
           extras: [
-            makeExtra(extraDefinitions.mileage, { mileageKm: turn }),
-            makeExtra(extraDefinitions.fuel, { fuelL: 50 }),
-            makeExtra(extraDefinitions.satellites, { satellites: 9 }),
+            createAdditionalItem(additionalItemDefinitions.mileage, { mileageKm: turn }),
+            createAdditionalItem(additionalItemDefinitions.fuel, { fuelL: 50 }),
+            createAdditionalItem(additionalItemDefinitions.satellites, { satellites: 9 }),
           ],
         },
         '2013',
@@ -141,18 +146,18 @@ function decodeOnly() {
   return (payload) => {
     let decoded = 0;
     for (const raw of readTelemetryBatch(payload)) decoded += decodeReport(raw, ignore).length;
-    return { reports: decoded, raised: 0 };
+    return { reports: decoded, findings: 0 };
   };
 }
 
 function throughRules(context, isStored) {
   const states = new Map();
   return (payload) => {
-    let [reports, raised] = [0, 0];
+    let [reports, findings] = [0, 0];
     for (const raw of readTelemetryBatch(payload))
       for (const decoded of decodeReport(raw, ignore)) {
         reports += 1;
-        const timestamp = instantOf(decoded, offset);
+        const timestamp = deviceTimestamp(decoded, offset);
         const times = { timestamp, serverTimestamp: decoded.receivedAtMs, backfilled: false, slowSinceMs: null };
         const report = { ...decoded, isLate: false, position: { ...decoded.position, ...times, alarms: [] } };
         const kept = states.get(decoded.imei);
@@ -161,11 +166,11 @@ function throughRules(context, isStored) {
         for (const rule of rules) {
           const outcome = rule.step(before?.[rule.name], report, context);
           if (outcome.state !== undefined) after[rule.name] = outcome.state;
-          raised += outcome.raised.length;
+          findings += outcome.findings.length;
         }
         states.set(decoded.imei, isStored ? JSON.stringify(after) : after);
       }
-    return { reports, raised };
+    return { reports, findings };
   };
 }
 
@@ -173,15 +178,15 @@ function measure(apply, batches) {
   for (const part of batches.slice(0, warmUpReports).flat()) apply(part);
   const cpu = process.cpuUsage();
   const began = performance.now();
-  const sum = { reports: 0, raised: 0 };
+  const sum = { reports: 0, findings: 0 };
   for (const part of batches.slice(warmUpReports).flat()) {
-    const { reports, raised } = apply(part);
+    const { reports, findings } = apply(part);
     sum.reports += reports;
-    sum.raised += raised;
+    sum.findings += findings;
   }
   const seconds = (performance.now() - began) / 1000;
   const { user, system } = process.cpuUsage(cpu);
-  return { perSecond: sum.reports / seconds, cpuUs: (user + system) / sum.reports, raised: sum.raised };
+  return { perSecond: sum.reports / seconds, cpuUs: (user + system) / sum.reports, findings: sum.findings };
 }
 
 const median = (values) => {
@@ -210,6 +215,6 @@ console.log('|---|---|---|---|---|---|');
 for (const [at, [name]] of workloads.entries()) {
   const cpuUs = median(measured[at].map((run) => run.cpuUs));
   const perSecond = Math.round(median(measured[at].map((run) => run.perSecond)));
-  const row = [name, rounds, perSecond, cpuUs.toFixed(2), (cpuUs / floorUs).toFixed(1), measured[at][0].raised];
+  const row = [name, rounds, perSecond, cpuUs.toFixed(2), (cpuUs / floorUs).toFixed(1), measured[at][0].findings];
   console.log(`| ${row.join(' | ')} |`);
 }

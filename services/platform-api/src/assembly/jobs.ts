@@ -8,9 +8,9 @@ import { syncTerminals } from '../domains/geofences/terminal-sync.ts';
 import { retryPendingRemovals } from '../domains/media/removal.ts';
 import { deleteOldRemovals, removeLostClips, removeOldMedia } from '../domains/media/retention.ts';
 import { recalculateAllUsage } from '../domains/media/storage-quota.ts';
-import { sweepTimes } from '../domains/notifications/record.ts';
+import { purgeServerTimes } from '../domains/notifications/insert-notifications.ts';
 import { removeOldNotifications } from '../domains/notifications/retention.ts';
-import { sweepPositions } from '../domains/positions/retention.ts';
+import { applyPositionRetention } from '../domains/positions/retention.ts';
 import { accountConfig } from '../domains/preferences/use-cases.ts';
 import { sweepSessions } from '../domains/sessions/use-cases.ts';
 import { sweepUnassigned } from '../domains/unassigned-devices/use-cases.ts';
@@ -49,7 +49,7 @@ export const jobs: readonly Job[] = [
   {
     name: 'server times of notifications',
     everyMs: hourMs,
-    runSlice: ({ database }, slice) => sweepTimes(database, slice),
+    runSlice: ({ database }, slice) => purgeServerTimes(database, slice),
   },
   { name: 'messages about notifications', everyMs: hourMs, run: ({ database }) => purgeDeliveryLog(database) },
   {
@@ -64,7 +64,11 @@ export const jobs: readonly Job[] = [
   { name: 'media that was removed', everyMs: 24 * hourMs, runSlice: (deps, slice) => deleteOldRemovals(deps, slice) },
   { name: 'areas of terminals', everyMs: minuteMs, run: (deps) => syncTerminals(deps) },
   // Retention is counted in days, so an hourly run is sufficient.
-  { name: 'positions', everyMs: hourMs, runSlice: (deps, slice) => sweepPositions(deps, slice, wholeDays(deps)) },
+  {
+    name: 'positions',
+    everyMs: hourMs,
+    runSlice: (deps, slice) => applyPositionRetention(deps, slice, wholeDays(deps)),
+  },
   { name: 'former drivers', everyMs: 24 * hourMs, run: (deps) => purgeArchivedNames(deps) },
   { name: 'document expiry', everyMs: hourMs, run: (deps) => raiseDocumentExpiry(deps) },
   { name: 'terminals without a vehicle', everyMs: 5 * minuteMs, run: (deps) => sweepUnassigned(deps) },

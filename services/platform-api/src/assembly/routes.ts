@@ -15,7 +15,7 @@ import { realtimeRoutes } from '../domains/last-positions/routes.ts';
 import { mediaRoutes } from '../domains/media/routes.ts';
 import { messagingRoutes } from '../domains/messaging/routes.ts';
 import { miningDeviceRoutes } from '../domains/mining-devices/routes.ts';
-import { happenedTo } from '../domains/notifications/counts.ts';
+import { findNotificationTimes } from '../domains/notifications/notification-times.ts';
 import { notificationRoutes } from '../domains/notifications/routes.ts';
 import { partnerRoutes } from '../domains/partners/routes.ts';
 import { routeRoutes } from '../domains/planned-routes/routes.ts';
@@ -50,7 +50,7 @@ const routeFactories: readonly RouteFactory[] = [
   auditRoutes,
   (deps) => vehicleRoutes(deps, createVehicleHooks(deps)),
   unassignedDeviceRoutes,
-  (deps) => positionRoutes(deps, (...args) => happenedTo(deps, ...args)),
+  (deps) => positionRoutes(deps, (...args) => findNotificationTimes(deps, ...args)),
   mediaRoutes,
   driverRoutes,
   vehicleGroupRoutes,

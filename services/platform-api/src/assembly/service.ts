@@ -21,7 +21,7 @@ import { Principals } from '../access/principals.ts';
 import { createPlatformRateLimits } from '../access/rate-limits.ts';
 import { createBilling } from '../domains/billing/create-billing.ts';
 import { createOcrEngine } from '../domains/documents/ocr.ts';
-import { Notifications } from '../domains/notifications/raise.ts';
+import { NotificationPublisher } from '../domains/notifications/notification-publisher.ts';
 import { PartnerChannels } from '../domains/partners/channels.ts';
 import { PartnerTelemetry } from '../domains/partners/telemetry.ts';
 import { SigningKeys } from '../domains/signing-keys/signing-keys.ts';
@@ -199,7 +199,7 @@ function createDeps(
   const partnerChannels = new PartnerChannels({ ...base, config, encryption, log });
   lifecycle.onStop('partner channels', () => partnerChannels.stop());
   const signingKeys = new SigningKeys({ database: base.database, encryption, log });
-  const notifications = new Notifications({ ...base, redis, log, config, maps });
+  const notifications = new NotificationPublisher({ ...base, redis, log, config, maps });
   lifecycle.onStop('notifications', () => notifications.stop());
   return {
     config,

@@ -7,8 +7,8 @@ import { startTelemetry } from '../telemetry/start.ts';
 
 /** Starts the role `telemetry`: consumes reports and events, creates notifications and delivers them. */
 export function startTelemetryRole(deps: Deps, lifecycle: Lifecycle, registry: Registry): void {
-  const { heard: onHeard } = startEvents(deps, lifecycle);
+  const { heard: onReports } = startEvents(deps, lifecycle);
   startAttachments(deps, lifecycle, { registry });
   startNotificationConsumers(deps, lifecycle, { registry });
-  startTelemetry(deps, lifecycle, { registry, onHeard: onHeard });
+  startTelemetry(deps, lifecycle, { registry, onReports });
 }

@@ -245,7 +245,7 @@ export class AttachmentRequester {
     if (result !== 'received') {
       log.info({ imei, notificationId, result }, 'gave up the attachments of an alarm');
       // Before the request is deleted: users see why files are missing.
-      if (result !== 'moved') await notifications.amend([{ dedupeKey, attributes: { attachments: result } }]);
+      if (result !== 'moved') await notifications.update([{ dedupeKey, attributes: { attachments: result } }]);
     }
     // The last file may be noticed by its consumer and by the request.
     if (await requests.remove(request)) count(result);

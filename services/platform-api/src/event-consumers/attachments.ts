@@ -12,8 +12,8 @@ import {
   mediaStoredSubject,
 } from '@fleet/bus';
 import { Counter, type Lifecycle, type Registry, retryUntilSuccess } from '@fleet/service-kit';
+import { findClaimedIds } from '../domains/notifications/insert-notifications.ts';
 import { findNotification } from '../domains/notifications/queries.ts';
-import { claimed } from '../domains/notifications/record.ts';
 import type { Deps } from '../platform/deps.ts';
 import { AttachmentRequester } from './attachment-requester.ts';
 import { AttachmentRequests } from './attachment-requests.ts';
@@ -89,9 +89,9 @@ async function takeWanted(
   const { dedupeKey, imei, tagHex } = wanted;
   if (Date.now() - wanted.atMs > times.giveUpMs) {
     log.info({ imei, dedupeKey }, 'attachment request arrived too late');
-    return parts.notifications.amend([{ dedupeKey, attributes: { attachments: 'unreached' } }]);
+    return parts.notifications.update([{ dedupeKey, attributes: { attachments: 'unreached' } }]);
   }
-  const notificationId = (await claimed(records, [dedupeKey])).get(dedupeKey);
+  const notificationId = (await findClaimedIds(records, [dedupeKey])).get(dedupeKey);
   const notification = notificationId === undefined ? null : await findNotification(records, notificationId);
   // The notification was deleted.
   if (notification === null) return log.info({ imei, dedupeKey }, 'attachments without a notification');

@@ -1,6 +1,6 @@
 import { multimediaEvent } from '@fleet/jt808';
-import { keyOf } from '../domains/notifications/content.ts';
-import { claimed } from '../domains/notifications/record.ts';
+import { findClaimedIds } from '../domains/notifications/insert-notifications.ts';
+import { notificationDedupeKey } from '../domains/notifications/to-notification.ts';
 import { findVehicleByImei } from '../domains/vehicles/queries.ts';
 import { hadTerminal } from '../domains/vehicles/rules.ts';
 import type { Vehicle } from '../domains/vehicles/schema.ts';
@@ -78,6 +78,6 @@ export async function raisedOne(
   happening: Happening,
 ): Promise<number | null> {
   await raiseHappenings(parts, [{ vehicle, happening }]);
-  const key = keyOf(raisedFor(vehicle), happening);
-  return (await claimed(parts.records, [key])).get(key) ?? null;
+  const key = notificationDedupeKey(raisedFor(vehicle), happening);
+  return (await findClaimedIds(parts.records, [key])).get(key) ?? null;
 }

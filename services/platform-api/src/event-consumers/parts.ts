@@ -1,5 +1,5 @@
 import { lastLocationsIfKnown } from '../domains/last-positions/queries.ts';
-import type { ToRaise } from '../domains/notifications/content.ts';
+import type { NotificationRequest } from '../domains/notifications/to-notification.ts';
 import type { Vehicle } from '../domains/vehicles/schema.ts';
 import type { Deps } from '../platform/deps.ts';
 
@@ -19,7 +19,7 @@ export interface Happening {
 }
 
 /** Returns the vehicle's part of a notification. */
-export const raisedFor = (vehicle: Vehicle): ToRaise['vehicle'] => ({
+export const raisedFor = (vehicle: Vehicle): NotificationRequest['vehicle'] => ({
   id: vehicle._id,
   accountId: vehicle.accountId,
   ownerUserId: vehicle.ownerUserId,

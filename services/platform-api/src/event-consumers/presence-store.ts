@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { acquireRedisLock, type Redis, releaseRedisLock } from '@fleet/storage';
-import type { ToRaise } from '../domains/notifications/content.ts';
+import type { NotificationRequest } from '../domains/notifications/to-notification.ts';
 
 /** Last known online status of a terminal; JSON in Redis under `presence:<canonical number>`. */
 export interface Noticed {
@@ -10,7 +10,7 @@ export interface Noticed {
   /** Receive time of the report whose state was published last. */
   readonly toldReportMs?: number;
   /** A notification in progress: after a crash the next replica creates the same one. */
-  readonly pending?: ToRaise;
+  readonly pending?: NotificationRequest;
 }
 
 const dueKey = 'presence:due';

@@ -4,14 +4,14 @@ import { type DeviceState, readDevices } from '@fleet/storage';
 import { readLastLocations } from '../domains/last-positions/queries.ts';
 import { lastReceivedMs } from '../domains/last-positions/rules.ts';
 import type { LastLocation } from '../domains/last-positions/schema.ts';
-import type { ToRaise } from '../domains/notifications/content.ts';
+import type { NotificationRequest } from '../domains/notifications/to-notification.ts';
 import { recordUnassigned } from '../domains/unassigned-devices/use-cases.ts';
 import { type DeviceChange, findDevices, findOnlineDevices, noteDevice } from '../domains/vehicles/devices.ts';
 import { findVehicleByImei } from '../domains/vehicles/queries.ts';
 import type { Vehicle } from '../domains/vehicles/schema.ts';
 import { presentOf } from '../domains/vehicles/states.ts';
 import { offlineAfterMs } from '../platform/constants.ts';
-import type { Returned } from '../telemetry/live.ts';
+import type { ReturningTerminals } from '../telemetry/publish-positions.ts';
 import { publishLive } from './live.ts';
 import { type EventParts, type Happening, raisedFor } from './parts.ts';
 import { type Noticed, PresenceStore } from './presence-store.ts';
@@ -92,7 +92,7 @@ export class Presence {
   }
 
   /** Handles reports of terminals; cheap, because it is called for each report. */
-  heard(imeis: Iterable<string>, returned: Returned, nowMs = Date.now()): void {
+  heard(imeis: Iterable<string>, returned: ReturningTerminals, nowMs = Date.now()): void {
     for (const imei of imeis) {
       const before = this.#remembered.get(imei);
       const returnedMs = returned.get(imei);
@@ -326,7 +326,7 @@ export class Presence {
     return { type: 'device_online', subject: '', atMs: backMs, attributes };
   }
 
-  #pendingOf(vehicle: Vehicle, happening: Happening, { location }: Present): ToRaise {
+  #pendingOf(vehicle: Vehicle, happening: Happening, { location }: Present): NotificationRequest {
     const { latitude, longitude, gpsValid } = location ?? { latitude: 0, longitude: 0, gpsValid: false };
     const raised = { ...happening, latitude, longitude, gpsValid, backfilled: false };
     return { vehicle: raisedFor(vehicle), raised };

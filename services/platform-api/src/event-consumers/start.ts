@@ -1,6 +1,6 @@
 import { ensureStreams } from '@fleet/bus';
 import { type Lifecycle, type Running, retryUntilSuccess } from '@fleet/service-kit';
-import type { Returned } from '../telemetry/live.ts';
+import type { ReturningTerminals } from '../telemetry/publish-positions.ts';
 import { followMediaFiles } from './media-files.ts';
 import type { EventParts } from './parts.ts';
 import { Presence, type PresenceTimes } from './presence.ts';
@@ -12,7 +12,7 @@ import { followUploads } from './uploads.ts';
 /** Callbacks for the telemetry consumers. */
 export interface Events {
   /** Terminals, by canonical number, have reported, some of them after a long silence. */
-  readonly heard: (imeis: Iterable<string>, returned: Returned) => void;
+  readonly heard: (imeis: Iterable<string>, returned: ReturningTerminals) => void;
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { NotificationResponse } from '../domains/notifications/schema.ts';
 import { textsOf } from '../domains/notifications/type-texts.ts';
 import { languages } from '../domains/notifications/type-translations.ts';
-import { kindOf } from '../domains/notifications/types.ts';
+import { findTypeDefinition } from '../domains/notifications/types.ts';
 
 type NotificationFields = Pick<
   NotificationResponse,
@@ -19,7 +19,7 @@ export function localizeTexts(
   notification: NotificationFields,
   { language }: Reader,
 ): { title: string; description: string } {
-  const kind = kindOf(notification.notification_type);
+  const kind = findTypeDefinition(notification.notification_type);
   if (kind === undefined) return notification;
   const isCustom = ['en', ...languages].every((each) => textsOf(kind, each).description !== notification.description);
   const { title, description } = textsOf(kind, language);

@@ -5,8 +5,8 @@ import { waitFor } from '@fleet/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import type { Geofence } from '../domains/geofences/schema.ts';
 import { shapeOf } from '../domains/geofences/shapes.ts';
-import type { RaisedFor } from '../domains/notifications/content.ts';
-import type { Raised } from '../rules/rule.ts';
+import type { NotificationSubject } from '../domains/notifications/to-notification.ts';
+import type { Finding } from '../rules/rule.ts';
 import { FakeProvider, type ProviderReply, type ReceivedRequest } from '../testing/fake-provider.ts';
 import { newImei } from '../testing/fake-terminals.ts';
 import { type Client, PlatformHarness, type TestUser } from '../testing/platform-harness.ts';
@@ -19,7 +19,7 @@ const sendPath = '/v1/projects/fleet-demo/messages:send';
 let fake: FakeProvider;
 let harness: PlatformHarness;
 let owner: Client;
-let vehicle: RaisedFor;
+let vehicle: NotificationSubject;
 let lifecycle: Lifecycle;
 let registry: Registry;
 let pushReply: (received: ReceivedRequest) => ProviderReply;
@@ -65,7 +65,7 @@ function start(): void {
   startNotificationConsumers(harness.deps, lifecycle, { registry, client: { retryMs: 1, resetTimeoutMs: 100 } });
 }
 
-async function newVehicle(): Promise<RaisedFor> {
+async function newVehicle(): Promise<NotificationSubject> {
   const imei = newImei();
   const { data } = await owner.post('/api/vehicles', { vehicle_no: `S${imei}`, imei });
   const { accountId, id: ownerUserId } = harness.ours.owner;
@@ -73,7 +73,7 @@ async function newVehicle(): Promise<RaisedFor> {
 }
 
 let moment = Date.UTC(2026, 0, 31, 8, 15);
-async function raise(type: string, more: Partial<Raised> = {}, of = vehicle): Promise<Raised> {
+async function raise(type: string, more: Partial<Finding> = {}, of = vehicle): Promise<Finding> {
   moment += 60_000;
   const place = { latitude: 1.5, longitude: 2.5, gpsValid: true };
   const raised = { type, subject: '', atMs: moment, ...place, attributes: {}, backfilled: false, ...more };

@@ -6,7 +6,7 @@ import type { RateLimits } from '../access/rate-limits.ts';
 import type { Config } from '../assembly/config.ts';
 import type { Billing } from '../domains/billing/create-billing.ts';
 import type { OcrEngine } from '../domains/documents/ocr.ts';
-import type { Notifications } from '../domains/notifications/raise.ts';
+import type { NotificationPublisher } from '../domains/notifications/notification-publisher.ts';
 import type { PartnerChannels } from '../domains/partners/channels.ts';
 import type { PartnerTelemetry } from '../domains/partners/telemetry.ts';
 import type { SigningKeys } from '../domains/signing-keys/signing-keys.ts';
@@ -54,7 +54,7 @@ export interface Deps {
   /** Sends commands to devices of partners. */
   readonly partnerChannels: PartnerChannels;
   /** Stores and publishes notifications. */
-  readonly notifications: Notifications;
+  readonly notifications: NotificationPublisher;
   /** Reads text from pictures. */
   readonly ocr: OcrEngine;
   /**

@@ -5,7 +5,7 @@ import type { Report } from '../telemetry/report.ts';
 import type { RuleSettings } from './settings.ts';
 
 /** The vehicle of a report, as rules and notifications need it. */
-export interface RuledVehicle {
+export interface RuleVehicle {
   readonly id: number;
   readonly accountId: number;
   readonly ownerUserId: number;
@@ -27,7 +27,7 @@ export interface RuledVehicle {
 
 /** Input of the rules beside the report. */
 export interface RuleContext {
-  readonly vehicle: RuledVehicle;
+  readonly vehicle: RuleVehicle;
   /** Geofences that apply to the vehicle. */
   readonly geofences: readonly Geofence[];
   /** Active routes that are linked to the vehicle. */
@@ -36,7 +36,7 @@ export interface RuleContext {
 }
 
 /** A finding of a rule, which becomes one notification. */
-export interface Raised {
+export interface Finding {
   /** `notification_type`. */
   readonly type: string;
   /** Subject within the type: geofence and event, route and waypoint, channel, tyre, alarm id; empty without one. */
@@ -60,13 +60,13 @@ export interface Raised {
  * A change of the attributes of an earlier notification (`count`, `ended_at`): values, not increments, so that a
  * repetition has no effect.
  */
-export interface Amended {
+export interface FindingUpdate {
   readonly dedupeKey: string;
   readonly attributes: Readonly<Record<string, unknown>>;
 }
 
 /** Files of an alarm on the terminal (T/JSATL 12-2017), to be requested. */
-export interface Attached {
+export interface AttachmentRequest {
   /** Dedupe key of the alarm's notification. */
   readonly dedupeKey: string;
   /** The alarm's tag as received. */
@@ -79,14 +79,14 @@ export interface Attached {
 export interface Outcome<S> {
   /** JSON; stored between reports of a vehicle. Undefined: no state. */
   readonly state: S | undefined;
-  readonly raised: readonly Raised[];
-  readonly amended: readonly Amended[];
-  readonly attached?: readonly Attached[];
+  readonly findings: readonly Finding[];
+  readonly updates: readonly FindingUpdate[];
+  readonly attachmentRequests?: readonly AttachmentRequest[];
   /**
    * True if the state changed by more than times and counters that later reports would restore: it is then stored
    * durably before the report is acknowledged.
    */
-  readonly turned: boolean;
+  readonly mustPersist: boolean;
 }
 
 /** Evaluates the reports of one vehicle, in order. Without I/O and clock: all times are those of the reports. */
@@ -109,8 +109,13 @@ export interface Rule<S = unknown> {
 /** Returns the dedupe key of a notification. */
 export const dedupeKeyOf = (
   imei: string | null,
-  { type, subject, atMs }: Pick<Raised, 'type' | 'subject' | 'atMs'>,
+  { type, subject, atMs }: Pick<Finding, 'type' | 'subject' | 'atMs'>,
 ): string => `${imei ?? 'none'}:${type}:${subject}:${atMs}`;
 
 /** No findings. */
-export const quiet = <S>(state: S | undefined): Outcome<S> => ({ state, raised: [], amended: [], turned: false });
+export const noFindings = <S>(state: S | undefined): Outcome<S> => ({
+  state,
+  findings: [],
+  updates: [],
+  mustPersist: false,
+});

@@ -9,7 +9,7 @@ import { AppError } from '@fleet/service-kit';
 import type { Deps } from '../platform/deps.ts';
 
 /** Time-out of a publish; afterwards the broker counts as unavailable. */
-const giveUpAfterMs = 10_000;
+const publishTimeoutMs = 10_000;
 
 /** Queues alarms with files in the work queue ATTACHMENTS. */
 export class AttachmentsQueue {
@@ -17,7 +17,7 @@ export class AttachmentsQueue {
 
   constructor({ bus, log }: Pick<Deps, 'bus' | 'log'>) {
     const onRefused = (detail: string): void => log.warn({ detail }, 'attachment requests are not stored yet');
-    this.#publisher = new JetStreamPublisher(bus, { timeoutMs: giveUpAfterMs, onRejected: onRefused });
+    this.#publisher = new JetStreamPublisher(bus, { timeoutMs: publishTimeoutMs, onRejected: onRefused });
   }
 
   /** Resolves once all are stored. Rejects otherwise; call it again with the same ones: each is stored once. */

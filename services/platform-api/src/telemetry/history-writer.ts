@@ -5,7 +5,7 @@ import type { PartitionOffset } from './partition-offsets.ts';
 import { storeHistoryOffset } from './partition-offsets.ts';
 
 /** Debounce time of points: a document of the history is then written once for several of them. */
-const gatherMs = 2_000;
+const debounceMs = 2_000;
 const retryMs = 1_000;
 /** With this many waiting points the history is written as fast as possible, without yielding to others. */
 const urgentPoints = 10_000;
@@ -20,11 +20,11 @@ export class HistoryWriter {
   readonly #database: Database;
   readonly #partition: number;
   readonly #onError: (error: unknown) => void;
-  readonly #onLeftOut: (leftOut: LeftOut) => void;
+  readonly #onDropped: (leftOut: LeftOut) => void;
   #points: NewPoint[] = [];
   /** Points that are being written. */
-  #underWay: readonly NewPoint[] = [];
-  #place: PartitionOffset | null = null;
+  #inFlight: readonly NewPoint[] = [];
+  #offset: PartitionOffset | null = null;
   #timer: NodeJS.Timeout | undefined;
   #writing: Promise<void> = Promise.resolve();
   #isStopped = false;
@@ -37,24 +37,24 @@ export class HistoryWriter {
     this.#database = database;
     this.#partition = partition;
     this.#onError = onError;
-    this.#onLeftOut = onLeftOut;
+    this.#onDropped = onLeftOut;
   }
 
   /** Adds the points of all messages up to an offset; resolves immediately unless far too many wait. */
-  async take(points: readonly NewPoint[], place: PartitionOffset): Promise<void> {
+  async add(points: readonly NewPoint[], place: PartitionOffset): Promise<void> {
     for (const point of points) this.#points.push(point);
-    this.#place = place;
-    this.#timer ??= setTimeout(() => void this.#begin(), gatherMs);
-    while (this.#points.length > maxPoints && !this.#isStopped) await this.#begin();
+    this.#offset = place;
+    this.#timer ??= setTimeout(() => void this.#writeNow(), debounceMs);
+    while (this.#points.length > maxPoints && !this.#isStopped) await this.#writeNow();
   }
 
   /** Points that may be missing in the history, in append-only lists. */
-  get waiting(): readonly (readonly NewPoint[])[] {
-    return [this.#underWay, this.#points];
+  get pending(): readonly (readonly NewPoint[])[] {
+    return [this.#inFlight, this.#points];
   }
 
   /** Stops waiting for the database: unwritten points are read from the stream again. */
-  release(): void {
+  abandon(): void {
     this.#isStopped = true;
   }
 
@@ -66,12 +66,12 @@ export class HistoryWriter {
     return this.#write();
   }
 
-  #begin(): Promise<void> {
+  #writeNow(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     this.#writing = this.#writing.then(async () => {
       if ((await this.#write()) || this.#isStopped) return;
-      this.#timer ??= setTimeout(() => void this.#begin(), retryMs);
+      this.#timer ??= setTimeout(() => void this.#writeNow(), retryMs);
       await new Promise((resolve) => {
         setTimeout(resolve, retryMs);
       });
@@ -81,24 +81,24 @@ export class HistoryWriter {
 
   async #write(): Promise<boolean> {
     const points = this.#points;
-    const place = this.#place;
+    const place = this.#offset;
     if (place === null) return true;
     this.#points = [];
-    this.#underWay = points;
-    this.#place = null;
+    this.#inFlight = points;
+    this.#offset = null;
     try {
       const isUrgent = (): boolean => this.#isStopped || this.#points.length > urgentPoints;
       const leftOut = await appendPositions(this.#database, points, { isUrgent });
-      if (leftOut.points > 0 || leftOut.buckets.length > 0) this.#onLeftOut(leftOut);
+      if (leftOut.points > 0 || leftOut.buckets.length > 0) this.#onDropped(leftOut);
       await storeHistoryOffset(this.#database, this.#partition, place);
       return true;
     } catch (error) {
       this.#onError(error);
       this.#points = [...points, ...this.#points];
-      this.#place ??= place;
+      this.#offset ??= place;
       return false;
     } finally {
-      this.#underWay = [];
+      this.#inFlight = [];
     }
   }
 }

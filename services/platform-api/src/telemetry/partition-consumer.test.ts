@@ -11,10 +11,8 @@ import { readStatesOfRedis, readStoredStates } from '../domains/vehicle-states/q
 import { defaultRuleSettings } from '../rules/settings.ts';
 import { newImei } from '../testing/fake-terminals.ts';
 import { PlatformHarness } from '../testing/platform-harness.ts';
-import { cameraTime, judges, locationOf } from '../testing/telemetry-reports.ts';
-import { Fleet } from './fleet.ts';
-import { TelemetryMetrics } from './metrics.ts';
-import { type ConsumerParts, PartitionConsumer } from './partition-consumer.ts';
+import { cameraTime, evaluators, locationOf } from '../testing/telemetry-reports.ts';
+import { type ConsumerDeps, PartitionConsumer } from './partition-consumer.ts';
 import {
   readHistoryOffset,
   readOffset,
@@ -22,25 +20,27 @@ import {
   storeHistoryOffset,
   storeOffset,
 } from './partition-offsets.ts';
+import { TelemetryMetrics } from './telemetry-metrics.ts';
+import { VehicleContextCache } from './vehicle-context-cache.ts';
 
 // Uses real servers, which respond late on a busy machine.
 jest.setTimeout(120_000);
 
 let harness: PlatformHarness;
-let fleet: Fleet;
-let parts: ConsumerParts;
+let vehicles: VehicleContextCache;
+let parts: ConsumerDeps;
 /** Used by no other test. */
 const partition = 1_000 + randomInt(1e9);
 beforeAll(async () => {
   harness = await PlatformHarness.open({ PLATFORM_ROLES: 'api' });
-  fleet = new Fleet(harness.deps);
+  vehicles = new VehicleContextCache(harness.deps);
   const stream = (await streamCreatedAt(harness.bus, 'TELEMETRY')) ?? '';
   const metrics = new TelemetryMetrics(new Registry());
-  const others = { settings: defaultRuleSettings, attachments: null, onHeard: () => undefined };
-  parts = { deps: harness.deps, fleet, judges, metrics, stream, ...others };
+  const others = { settings: defaultRuleSettings, attachments: null, onReports: () => undefined };
+  parts = { deps: harness.deps, vehicles, evaluators, metrics, stream, ...others };
 });
 afterAll(async () => {
-  fleet.stop();
+  vehicles.stop();
   await harness.close();
 });
 

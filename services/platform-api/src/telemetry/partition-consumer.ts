@@ -7,11 +7,9 @@ import { isStateOf, type VehicleState } from '../domains/vehicle-states/vehicle-
 import type { Deps } from '../platform/deps.ts';
 import type { RuleSettings } from '../rules/settings.ts';
 import type { AttachmentsQueue } from './attachments-queue.ts';
-import type { Fleet, FleetVehicle } from './fleet.ts';
+import { type BatchResult, belongsTo, decodeBatch, evaluateBatch, findLateReports } from './evaluate-batch.ts';
+import type { Evaluators } from './evaluate-report.ts';
 import { HistoryWriter } from './history-writer.ts';
-import type { Judges } from './judge.ts';
-import { publishPositions, type Returned } from './live.ts';
-import type { TelemetryMetrics } from './metrics.ts';
 import {
   PartitionLost,
   type PartitionOffset,
@@ -21,13 +19,15 @@ import {
   storeOffset,
   writeStates,
 } from './partition-offsets.ts';
-import { arrivedIn, judgeUnit, lateOnes, mayReport, type Unit } from './unit.ts';
+import { publishPositions, type ReturningTerminals } from './publish-positions.ts';
+import type { TelemetryMetrics } from './telemetry-metrics.ts';
+import type { VehicleContext, VehicleContextCache } from './vehicle-context-cache.ts';
 
 /** Dependencies of all partitions of a replica. */
-export interface ConsumerParts {
+export interface ConsumerDeps {
   readonly deps: Pick<Deps, 'bus' | 'redis' | 'database' | 'notifications' | 'config' | 'log'>;
-  readonly fleet: Fleet;
-  readonly judges: Pick<Judges, 'rules' | 'odometer'>;
+  readonly vehicles: VehicleContextCache;
+  readonly evaluators: Pick<Evaluators, 'rules' | 'odometer'>;
   readonly settings: RuleSettings;
   readonly metrics: TelemetryMetrics;
   /** Null if attachments of alarms are not requested. */
@@ -35,7 +35,7 @@ export interface ConsumerParts {
   /** Creation time of the stream TELEMETRY. */
   readonly stream: string;
   /** Called with terminals that reported, by canonical number, some of them after a long silence. */
-  readonly onHeard: (imeis: Iterable<string>, returned: Returned) => void;
+  readonly onReports: (imeis: Iterable<string>, returned: ReturningTerminals) => void;
 }
 
 /** Interval at which all states in Redis are also saved to MongoDB. */
@@ -52,7 +52,7 @@ const maxStates = 100_000;
  */
 export class PartitionConsumer {
   readonly #partition: number;
-  readonly #parts: ConsumerParts;
+  readonly #parts: ConsumerDeps;
   readonly #isHeld: () => boolean;
   readonly #history: HistoryWriter;
   /** The newest states. */
@@ -69,17 +69,17 @@ export class PartitionConsumer {
   #flushing: Promise<void> | undefined;
   #isStopped = false;
   /** Redis was emptied and has not been refilled yet. */
-  #isForgotten = false;
+  #isRedisEmptied = false;
   readonly #opening: Promise<void>;
 
-  constructor(partition: number, isHeld: () => boolean, parts: ConsumerParts) {
+  constructor(partition: number, isHeld: () => boolean, parts: ConsumerDeps) {
     this.#partition = partition;
     this.#isHeld = isHeld;
     this.#parts = parts;
     this.#history = new HistoryWriter(parts.deps.database, partition, {
       onError: (error) => this.#warn(error),
       onLeftOut: ({ points, buckets }) => {
-        parts.metrics.leftOut(points);
+        parts.metrics.dropped(points);
         if (buckets.length > 0)
           parts.deps.log.warn({ buckets }, 'too many reports of one time, the clock of a terminal may have stopped');
       },
@@ -92,7 +92,7 @@ export class PartitionConsumer {
     this.#isStopped = true;
     clearInterval(this.#flush);
     await this.#opening;
-    this.#history.release();
+    this.#history.abandon();
     await this.#log?.stop();
     await this.#history.stop();
     await this.#flushing;
@@ -152,7 +152,7 @@ export class PartitionConsumer {
   async #remind(isEnded: () => boolean): Promise<boolean> {
     await restoreStates(this.#parts.deps.redis, await this.#present([...this.#states]));
     if (!(await this.#restore(isEnded))) return false;
-    this.#isForgotten = false;
+    this.#isRedisEmptied = false;
     return true;
   }
 
@@ -202,7 +202,7 @@ export class PartitionConsumer {
   async #present(
     states: readonly (readonly [string, VehicleState])[],
   ): Promise<readonly (readonly [string, VehicleState])[]> {
-    const vehicles = await this.#parts.fleet.vehiclesOf(states.map(([imei]) => imei));
+    const vehicles = await this.#parts.vehicles.vehiclesOf(states.map(([imei]) => imei));
     return states.filter(([imei, state]) => isStateOf(state, vehicles.get(imei)?.vehicle));
   }
 
@@ -219,48 +219,48 @@ export class PartitionConsumer {
   async #apply(messages: readonly StreamMessage[]): Promise<void> {
     this.#requireHeld();
     const startedMs = performance.now();
-    const { deps, stream, metrics, onHeard } = this.#parts;
+    const { deps, stream, metrics, onReports } = this.#parts;
     const place = { stream, seq: messages.at(-1)?.sequence ?? 0 };
     const unit = await this.#judge(messages);
     this.#requireHeld();
-    await this.#tell(unit);
+    await this.#publish(unit);
     // Store states after the notifications they raised: a replica that finds the state skips its report.
-    await storeStates(deps.database, unit.turned);
+    await storeStates(deps.database, unit.statesToPersist);
     this.#requireHeld();
     // Messages that are read again for the history only are before the offset.
     if (place.seq > this.#place.seq) await this.#write(place, unit);
     if (place.seq > this.#covered.seq) this.#covered = place;
     // Its offset is stored already, so this continues to the end.
-    if (this.#isForgotten) await this.#remind(() => false);
-    onHeard(unit.moved.keys(), publishPositions(deps.bus, unit.moved.values()));
-    metrics.applied(messages.length, unit.points.length, unit.raised.length, performance.now() - startedMs);
+    if (this.#isRedisEmptied) await this.#remind(() => false);
+    onReports(unit.updates.keys(), publishPositions(deps.bus, unit.updates.values()));
+    metrics.applied(messages.length, unit.points.length, unit.notifications.length, performance.now() - startedMs);
     // The history has the points of messages that are read again for the states only, and their offset is before it.
-    if (place.seq > this.#historyFrom) await this.#history.take(unit.points, place);
+    if (place.seq > this.#historyFrom) await this.#history.add(unit.points, place);
   }
 
   /** Attachments are requested for recorded notifications. */
-  async #tell({ raised, amended, attached }: Unit): Promise<void> {
+  async #publish({ notifications, notificationUpdates, attachmentRequests }: BatchResult): Promise<void> {
     const { deps, attachments } = this.#parts;
-    await deps.notifications.raise(raised);
-    await Promise.all([deps.notifications.amend(amended), attachments?.store(attached)]);
+    await deps.notifications.raise(notifications);
+    await Promise.all([deps.notifications.update(notificationUpdates), attachments?.store(attachmentRequests)]);
   }
 
   #requireHeld(): void {
     if (!this.#isHeld()) throw new PartitionLost(`the lease of partition ${this.#partition} has expired`);
   }
 
-  async #judge(messages: readonly StreamMessage[]): Promise<Unit> {
-    const { deps, fleet, judges, settings, stream, metrics } = this.#parts;
-    const arrived = arrivedIn(messages, (fault) => this.#fault(fault));
+  async #judge(messages: readonly StreamMessage[]): Promise<BatchResult> {
+    const { deps, vehicles: fleet, evaluators, settings, stream, metrics } = this.#parts;
+    const arrived = decodeBatch(messages, (fault) => this.#fault(fault));
     const imeis = [...new Set(arrived.map(({ report }) => report.imei))];
     const vehicles = await fleet.vehiclesOf(imeis);
     const states = await this.#statesOf(imeis.filter((imei) => vehicles.get(imei)));
-    metrics.unknown(arrived.filter(({ report }) => !mayReport(report, vehicles.get(report.imei))).length);
+    metrics.unknown(arrived.filter(({ report }) => !belongsTo(report, vehicles.get(report.imei))).length);
     // Before the history is read: points stored by then are not pending any more.
-    const waiting = new PointIndex(...this.#history.waiting);
-    const isStored = await knownPoints(deps.database, lateOnes(arrived, vehicles, states));
-    const isKnown: Judges['isKnown'] = (position, hash) => waiting.has(position, hash) || isStored(position, hash);
-    const unit = judgeUnit(arrived, vehicles, states, { stream, settings, judges: { ...judges, isKnown } });
+    const waiting = new PointIndex(...this.#history.pending);
+    const isStored = await knownPoints(deps.database, findLateReports(arrived, vehicles, states));
+    const isKnown: Evaluators['isKnown'] = (position, hash) => waiting.has(position, hash) || isStored(position, hash);
+    const unit = evaluateBatch(arrived, vehicles, states, { stream, settings, evaluators: { ...evaluators, isKnown } });
     if ((messages[0]?.sequence ?? 0) <= this.#place.seq) this.#keepApplied(states, vehicles, unit);
     return unit;
   }
@@ -268,12 +268,12 @@ export class PartitionConsumer {
   /** Of messages that are read again: their first reader may have died before MongoDB had the states. */
   #keepApplied(
     states: ReadonlyMap<string, VehicleState>,
-    vehicles: ReadonlyMap<string, FleetVehicle | null>,
-    { moved }: Unit,
+    vehicles: ReadonlyMap<string, VehicleContext | null>,
+    { updates }: BatchResult,
   ): void {
     for (const [imei, state] of states) {
       const isPresent = isStateOf(state, vehicles.get(imei)?.vehicle);
-      if (isPresent && !moved.has(imei) && !this.#unstored.has(imei)) this.#unstored.set(imei, state);
+      if (isPresent && !updates.has(imei) && !this.#unstored.has(imei)) this.#unstored.set(imei, state);
     }
   }
 
@@ -289,8 +289,8 @@ export class PartitionConsumer {
     return states;
   }
 
-  async #write(place: PartitionOffset, { moved }: Unit): Promise<void> {
-    const states = new Map([...moved].map(([imei, { state }]) => [imei, state]));
+  async #write(place: PartitionOffset, { updates }: BatchResult): Promise<void> {
+    const states = new Map([...updates].map(([imei, { state }]) => [imei, state]));
     const written = await this.#writeOver(place, states);
     this.#place = place;
     if (this.#states.size > maxStates) this.#states.clear();
@@ -299,7 +299,7 @@ export class PartitionConsumer {
       // Changed states, too: an older one of the same vehicle may be on its way to MongoDB.
       this.#unstored.set(imei, state);
     }
-    if (written === 'emptied') this.#isForgotten = true;
+    if (written === 'emptied') this.#isRedisEmptied = true;
   }
 
   /**

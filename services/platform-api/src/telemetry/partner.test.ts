@@ -143,8 +143,8 @@ describe('pushes of partners', () => {
       odometer_km: 1.5,
       timestamp: startMs,
     });
-    const heardMs = (await lastOf(vehicle))?.heardAtMs ?? 0;
-    expect(device).toMatchObject({ connected: true, last_seen: new Date(heardMs).toISOString() });
+    const receivedMs = (await lastOf(vehicle))?.heardAtMs ?? 0;
+    expect(device).toMatchObject({ connected: true, last_seen: new Date(receivedMs).toISOString() });
     expect(odometer).toBe(0);
     // Written after them in the same partition.
     await push('pushgps', [{ deviceImei, lat: 48.1, lng: 11.5, gpsTime: startMs + 30_000, acc: 0 }]);

@@ -67,7 +67,7 @@ it.each([0, 1, 3])('reads a recreated stream from its beginning, also after %d f
   const broker = new Broker();
   const lifecycle = new Lifecycle(createLogger('start-test', 'silent'));
   const deps = { ...harness.deps, bus: broker.bus };
-  startTelemetry(deps, lifecycle, { registry: new Registry(), onHeard: () => undefined });
+  startTelemetry(deps, lifecycle, { registry: new Registry(), onReports: () => undefined });
   const readFrom = async (): Promise<string | undefined> => (await readOffset(harness.deps.redis, 0))?.stream;
   await waitFor(async () => (await readFrom()) === broker.madeAt);
   broker.madeAt = `2026-02-0${unanswered + 1}T00:00:00Z`;

@@ -5,11 +5,11 @@ import type { Deps } from '../platform/deps.ts';
 import { rules } from '../rules/index.ts';
 import { ruleSettingsOf } from '../rules/settings.ts';
 import { AttachmentsQueue } from './attachments-queue.ts';
-import { Fleet } from './fleet.ts';
-import type { Returned } from './live.ts';
-import { TelemetryMetrics } from './metrics.ts';
+import { type AssignmentTimings, PartitionAssigner } from './partition-assigner.ts';
 import { PartitionConsumer } from './partition-consumer.ts';
-import { PartitionShare, type ShareTimes } from './partitions.ts';
+import type { ReturningTerminals } from './publish-positions.ts';
+import { TelemetryMetrics } from './telemetry-metrics.ts';
+import { VehicleContextCache } from './vehicle-context-cache.ts';
 
 /** The telemetry consumer of this replica. */
 export interface Telemetry {
@@ -21,42 +21,43 @@ export interface Telemetry {
 export interface TelemetryOptions {
   readonly registry: Registry;
   /** Called with terminals that reported, by canonical number, and those after a long silence. */
-  readonly onHeard: (imeis: Iterable<string>, returned: Returned) => void;
-  readonly times?: ShareTimes;
+  readonly onReports: (imeis: Iterable<string>, returned: ReturningTerminals) => void;
+  readonly timings?: AssignmentTimings;
 }
 
 /** Starts the telemetry consumer: this replica processes its share of the partitions. */
 export function startTelemetry(deps: Deps, lifecycle: Lifecycle, options: TelemetryOptions): Telemetry {
   const { bus, config, log, database } = deps;
-  const fleet = new Fleet(deps);
+  const vehicles = new VehicleContextCache(deps);
   const metrics = new TelemetryMetrics(options.registry);
   const settings = ruleSettingsOf(config);
-  const { onHeard } = options;
+  const { onReports } = options;
   const attachments = config.ATTACHMENTS_ENABLED ? new AttachmentsQueue(deps) : null;
   lifecycle.onStop('queue of attachments', () => attachments?.stop());
-  let share: PartitionShare | undefined;
-  let read = '';
-  const begin = async (): Promise<void> => {
+  let assigner: PartitionAssigner | undefined;
+  let currentStream = '';
+  const startReading = async (): Promise<void> => {
     await ensureStreams(await bus.jetstreamManager(), { replicas: config.JETSTREAM_REPLICAS });
     const stream = await streamCreatedAt(bus, 'TELEMETRY');
     if (stream === null) throw new Error('the stream TELEMETRY does not exist yet');
-    if (share !== undefined && stream === read) return;
+    if (assigner !== undefined && stream === currentStream) return;
     // Sequence numbers of a recreated stream are meaningless: everything restarts.
-    if (share !== undefined) log.warn('the stream TELEMETRY was recreated, reading it from its beginning');
-    await share?.stop();
-    read = stream;
-    const judges = { rules, odometer: advanceOdometer };
-    const parts = { deps, fleet, judges, settings, metrics, attachments, stream, onHeard };
+    if (assigner !== undefined) log.warn('the stream TELEMETRY was recreated, reading it from its beginning');
+    await assigner?.stop();
+    currentStream = stream;
+    const evaluators = { rules, odometer: advanceOdometer };
+    const consumerDeps = { deps, vehicles, evaluators, settings, metrics, attachments, stream, onReports };
     const consumers = new Map<number, PartitionConsumer>();
-    share = new PartitionShare(database, {
+    assigner = new PartitionAssigner(database, {
       name: 'telemetry',
       pod: config.POD_ID ?? null,
       count: config.TELEMETRY_PARTITIONS,
       log,
-      ...(options.times === undefined ? {} : { times: options.times }),
+      ...(options.timings === undefined ? {} : { timings: options.timings }),
       owner: {
-        take: (partition, isHeld) => void consumers.set(partition, new PartitionConsumer(partition, isHeld, parts)),
-        drop: async (partition) => {
+        onAssigned: (partition, isHeld) =>
+          void consumers.set(partition, new PartitionConsumer(partition, isHeld, consumerDeps)),
+        onRevoked: async (partition) => {
           const consumer = consumers.get(partition);
           consumers.delete(partition);
           await consumer?.stop();
@@ -69,21 +70,21 @@ export function startTelemetry(deps: Deps, lifecycle: Lifecycle, options: Teleme
     .nearestPlace([0, 0])
     .catch((error: unknown) => log.error({ err: error }, 'the built-in places are missing'));
   const onStartError = (error: unknown): void => log.warn({ err: error }, 'could not read the stream TELEMETRY yet');
-  let begun = retryUntilSuccess(begin, onStartError);
-  let looking: Promise<void> = Promise.resolve();
+  let started = retryUntilSuccess(startReading, onStartError);
+  let checking: Promise<void> = Promise.resolve();
   // Checked when the broker is back, because a stream can only be recreated then; its replies may be delayed.
   const offReconnect = bus.onReconnect(() => {
-    looking = looking.then(async () => {
-      await begun.stop();
-      begun = retryUntilSuccess(begin, onStartError);
+    checking = checking.then(async () => {
+      await started.stop();
+      started = retryUntilSuccess(startReading, onStartError);
     });
   });
-  lifecycle.onStop('fleet', () => fleet.stop());
+  lifecycle.onStop('vehicle cache', () => vehicles.stop());
   lifecycle.onStop('telemetry', async () => {
     offReconnect();
-    await looking;
-    await begun.stop();
-    await share?.stop();
+    await checking;
+    await started.stop();
+    await assigner?.stop();
   });
-  return { partitions: () => share?.own ?? new Set() };
+  return { partitions: () => assigner?.assigned ?? new Set() };
 }

@@ -1,5 +1,5 @@
 import type { Notification } from '../domains/notifications/schema.ts';
-import { kindOf } from '../domains/notifications/types.ts';
+import { findTypeDefinition } from '../domains/notifications/types.ts';
 import { recordNotification } from '../domains/notifications/use-cases.ts';
 import type { Deps } from '../platform/deps.ts';
 
@@ -12,7 +12,7 @@ export async function recordTestNotification(
   { type = 'sos', ...of }: Partial<Notification> & { readonly vehicleId: number },
 ): Promise<Notification> {
   serial += 1;
-  const kind = kindOf(type);
+  const kind = findTypeDefinition(type);
   if (kind === undefined) throw new Error(`unknown notification type ${type}`);
   const fields = {
     dedupeKey: `test-${process.pid}-${serial}`,

@@ -5,7 +5,7 @@ import type { LastLocation } from '../domains/last-positions/schema.ts';
 import { createPath, routeDefaults } from '../domains/planned-routes/rules.ts';
 import type { StoredRoute } from '../domains/planned-routes/schema.ts';
 import { destination, type Position } from '../geometry/positions.ts';
-import type { Outcome, Raised, Rule, RuleContext, RuledVehicle } from '../rules/rule.ts';
+import type { Finding, Outcome, Rule, RuleContext, RuleVehicle } from '../rules/rule.ts';
 import { defaultRuleSettings } from '../rules/settings.ts';
 import type { Report } from '../telemetry/report.ts';
 import { lastLocationAt } from './last-location.ts';
@@ -85,7 +85,7 @@ export const routeOf = (line: readonly Position[], fields: Partial<StoredRoute> 
   ...fields,
 });
 
-const vehicle: RuledVehicle = {
+const vehicle: RuleVehicle = {
   id: 7,
   accountId: 1,
   ownerUserId: 1,
@@ -101,7 +101,7 @@ const vehicle: RuledVehicle = {
 };
 
 type ContextSketch = Partial<Omit<RuleContext, 'vehicle' | 'settings'>> & {
-  readonly vehicle?: Partial<RuledVehicle>;
+  readonly vehicle?: Partial<RuleVehicle>;
   readonly settings?: Partial<RuleContext['settings']>;
 };
 
@@ -127,7 +127,7 @@ function frozen<T>(value: T): T {
  */
 export class RuleHarness<S> {
   readonly outcomes: Outcome<S>[] = [];
-  readonly raised: Raised[] = [];
+  readonly findings: Finding[] = [];
   state: S | undefined;
   readonly #rule: Rule<S>;
   context: RuleContext;
@@ -145,14 +145,14 @@ export class RuleHarness<S> {
       const again = this.#rule.step(this.state, report, this.context);
       if (JSON.stringify(outcome) !== JSON.stringify(again)) throw new Error('the rule has state of its own');
       this.outcomes.push(outcome);
-      this.raised.push(...outcome.raised);
+      this.findings.push(...outcome.findings);
       this.state = outcome.state === undefined ? undefined : (JSON.parse(JSON.stringify(outcome.state)) as S);
     }
     return this;
   }
 
   /** Returns the findings in short form: second, type and a text. */
-  summaries(format: (raised: Raised) => string = ({ subject }) => subject): string[] {
-    return this.raised.map((each) => `${(each.atMs - startMs) / 1_000} ${format(each)}`);
+  summaries(format: (raised: Finding) => string = ({ subject }) => subject): string[] {
+    return this.findings.map((each) => `${(each.atMs - startMs) / 1_000} ${format(each)}`);
   }
 }

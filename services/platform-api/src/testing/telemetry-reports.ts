@@ -15,12 +15,12 @@ import {
 } from '@fleet/jt808';
 import { advanceOdometer } from '../domains/positions/odometer.ts';
 import { rules } from '../rules/index.ts';
-import type { DecodedHeartbeat, DecodedReport } from '../telemetry/decode.ts';
-import type { Judges, Place } from '../telemetry/judge.ts';
+import type { DecodedHeartbeat, DecodedReport } from '../telemetry/decode-report.ts';
+import type { Evaluators, StateOrigin } from '../telemetry/evaluate-report.ts';
 
 /** Device time of second 0, and the transmission time of a report. */
 export const startMs = Date.parse('2026-01-31T02:00:00.000Z');
-export const wayMs = 500;
+export const transmissionMs = 500;
 export const imei = '138000000001';
 
 /** Formats a time as `YYYY-MM-DDThh:mm:ss` in the terminal's time zone of +08:00. */
@@ -41,17 +41,17 @@ export const locationOf = (more: Partial<LocationReport> = {}): LocationReport =
 });
 
 /** Origin and time of a message. */
-interface Way {
+interface MessageOrigin {
   readonly phone?: string;
   readonly edition?: Edition;
   readonly receivedAtMs?: number;
 }
 
 /** Encodes a message as frames of the terminal and returns the entry of the batch that the gateway creates. */
-export function sent<D extends MessageDefinition>(
+export function fromTerminal<D extends MessageDefinition>(
   definition: D,
   body: BodyOf<D>,
-  { phone = imei, edition = '2013', receivedAtMs = startMs + wayMs }: Way = {},
+  { phone = imei, edition = '2013', receivedAtMs = startMs + transmissionMs }: MessageOrigin = {},
 ): TelemetryReport {
   const batch = new TelemetryBatch();
   const index = { '2011': 0, '2013': 1, '2019': 2 } as const;
@@ -65,7 +65,11 @@ export function sent<D extends MessageDefinition>(
 }
 
 /** Returns the batch entry of data that a partner's server sent for a device. */
-export function pushed(report: PartnerReport, number = imei, receivedAtMs = startMs + wayMs): TelemetryReport {
+export function fromPartner(
+  report: PartnerReport,
+  number = imei,
+  receivedAtMs = startMs + transmissionMs,
+): TelemetryReport {
   const batch = new TelemetryBatch();
   appendPartnerReport(batch, number, receivedAtMs, report);
   return only(batch);
@@ -96,7 +100,7 @@ export function decodedAt(
     statusWord: 0b11,
     extras: [],
     hash: `at-${second}`,
-    receivedAtMs: deviceMs + wayMs,
+    receivedAtMs: deviceMs + transmissionMs,
     deviceTime: cameraTime(deviceMs),
     isStored: false,
     ...more,
@@ -122,7 +126,7 @@ export function decodedAt(
 }
 
 /** Returns the decoded report of a partner's device. */
-export const pushedAt = (second: number, position: Partial<DecodedReport['position']> = {}): DecodedReport => ({
+export const partnerReportAt = (second: number, position: Partial<DecodedReport['position']> = {}): DecodedReport => ({
   ...decodedAt(second, { accountId: 1, edition: 'partner', position: { source: 'partner', ...position } }),
   deviceTime: startMs + second * 1_000,
 });
@@ -132,8 +136,8 @@ export const heartbeatAt = (second: number, heartbeat: Partial<DecodedHeartbeat>
   kind: 'heartbeat',
   imei,
   accountId: 1,
-  shownImei: imei,
-  receivedAtMs: startMs + second * 1_000 + wayMs,
+  displayImei: imei,
+  receivedAtMs: startMs + second * 1_000 + transmissionMs,
   timestamp: startMs + second * 1_000,
   ignition: null,
   batteryPercent: null,
@@ -143,6 +147,6 @@ export const heartbeatAt = (second: number, heartbeat: Partial<DecodedHeartbeat>
 });
 
 /** Returns an offset in a stream. */
-export const placeAt = (seq: number): Place => ({ stream: 'made', seq });
+export const originAt = (seq: number): StateOrigin => ({ stream: 'made', seq });
 /** All rules and the odometer; no report is in the history yet. */
-export const judges: Judges = { rules, odometer: advanceOdometer, isKnown: () => false };
+export const evaluators: Evaluators = { rules, odometer: advanceOdometer, isKnown: () => false };

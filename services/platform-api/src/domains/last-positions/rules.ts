@@ -18,5 +18,5 @@ export function stateOf(location: LastLocation | null | undefined, nowMs: number
 }
 
 /** Returns the server time at which a device last sent something, as far as its newest position records it. */
-export const lastReceivedMs = ({ serverTimestamp, heardAtMs = 0 }: LastLocation): number =>
-  Math.max(serverTimestamp, heardAtMs);
+export const lastReceivedMs = (location: LastLocation): number =>
+  Math.max(location.serverTimestamp, location.heardAtMs ?? 0);

@@ -101,7 +101,7 @@ export async function imeisOfVehicles(
   return found.map(({ _id, vehicleNo, imei, recordedImei }) => ({
     vehicle_id: _id,
     vehicle_no: vehicleNo,
-    imei: (imei === null ? null : states.get(imei)?.shownImei) ?? recordedImei ?? imei,
+    imei: (imei === null ? null : states.get(imei)?.displayImei) ?? recordedImei ?? imei,
   }));
 }
 

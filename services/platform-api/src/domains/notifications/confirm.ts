@@ -3,7 +3,7 @@ import { readDevice } from '@fleet/storage';
 import type { Deps } from '../../platform/deps.ts';
 import { parseAttributes } from '../../platform/fields.ts';
 import { findVehicleByImei } from '../vehicles/queries.ts';
-import { mergeAttributes } from './amend.ts';
+import { mergeAttributes } from './apply-updates.ts';
 import type { Notification } from './schema.ts';
 
 /** Dependencies of a confirmation at a terminal. */

@@ -1,6 +1,6 @@
 import type { RecordStore } from '../../store/record-store.ts';
 import type { Notification } from './schema.ts';
-import { changeUnchanged, findNotification } from './store.ts';
+import { findNotification, updateIfUnchanged } from './store.ts';
 
 /** File of an alarm. */
 export type LinkedMedia = Notification['media'][number];
@@ -36,7 +36,7 @@ async function changeList(
     if (before === null) return null;
     const media = change(before.media);
     if (media === before.media) return null;
-    const after = await changeUnchanged(records, before, { media });
+    const after = await updateIfUnchanged(records, before, { media });
     if (after !== null) return after;
   }
   throw new Error(`notification ${id} is being modified concurrently`);

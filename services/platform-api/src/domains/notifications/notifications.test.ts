@@ -14,7 +14,7 @@ import type { AuditEntry } from '../audit/schema.ts';
 import { wantedNotifications } from './preferences.ts';
 import { defaultTypes } from './rules.ts';
 import type { Notification } from './schema.ts';
-import { kindOf, notificationKinds } from './types.ts';
+import { findTypeDefinition, typeDefinitions } from './types.ts';
 import { recordNotification } from './use-cases.ts';
 
 jest.setTimeout(60_000);
@@ -58,7 +58,7 @@ async function record(
   accountId = harness.ours.accountId,
 ): Promise<number> {
   serial += 1;
-  const kind = kindOf(type);
+  const kind = findTypeDefinition(type);
   if (kind === undefined) throw new Error(`unknown notification type ${type}`);
   const fields: NewAccountRecord<Notification> = {
     dedupeKey: `test-${serial}`,
@@ -96,7 +96,7 @@ describe('GET /api/notifications/types', () => {
   it('lists all types', async () => {
     const { status, items } = await harness.as(await harness.user('driver')).get(`${base}/types`);
     expect(status).toBe(200);
-    expect(items).toHaveLength(notificationKinds.length);
+    expect(items).toHaveLength(typeDefinitions.length);
     expect(items[0]).toEqual({
       type: 'sos',
       title: 'SOS',

@@ -2,9 +2,9 @@ import { parseAttributes } from '../../platform/fields.ts';
 import { formatTime, toRecordResponse } from '../../platform/schemas.ts';
 import type { Notification, NotificationResponse } from './schema.ts';
 import { textsOf } from './type-texts.ts';
-import { isOnByDefault, type NotificationKind } from './types.ts';
+import { isOnByDefault, type TypeDefinition } from './types.ts';
 
-export const toKindResponse = (kind: NotificationKind, language: string) => ({
+export const toTypeResponse = (kind: TypeDefinition, language: string) => ({
   type: kind.type,
   ...textsOf(kind, language),
   category: kind.category,

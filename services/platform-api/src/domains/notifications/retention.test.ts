@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it, jest } from '@jest/globals';
 import type { JobSlice } from '../../jobs/job-slice.ts';
 import { PlatformHarness, type TestUser } from '../../testing/platform-harness.ts';
-import { sweepTimes } from './record.ts';
+import { purgeServerTimes } from './insert-notifications.ts';
 import { removeOldNotifications } from './retention.ts';
 import type { Notification } from './schema.ts';
 
@@ -77,11 +77,11 @@ it('removes a few notifications in each slice, and continues with the next accou
 
 it('releases the server times of notifications a few at a time', async () => {
   const times = harness.deps.database.collection('notification_times');
-  await sweepTimes(harness.deps.database, whole, inDays(9));
+  await purgeServerTimes(harness.deps.database, whole, inDays(9));
   await raise(harness.ours.owner, 'TIMES 1', Array(25).fill('idling'));
   const left: number[] = [];
   for (let next: number | null = 1; next !== null && left.length < 9; ) {
-    next = await sweepTimes(harness.deps.database, { from: next, isOver: () => true }, inDays(2));
+    next = await purgeServerTimes(harness.deps.database, { from: next, isOver: () => true }, inDays(2));
     left.push(await times.countDocuments());
   }
   // The slice after the last removal detects that nothing is left.

@@ -3,7 +3,7 @@ import type { Deps } from '../../platform/deps.ts';
 import { deleteInBatches, writeThrottled } from '../../store/throttled-writes.ts';
 import type { Account } from '../accounts/schema.ts';
 import { accountConfig } from '../preferences/use-cases.ts';
-import { claimOf } from './record.ts';
+import { dedupeId } from './insert-notifications.ts';
 import type { Notification } from './schema.ts';
 
 const dayMs = 24 * 3_600_000;
@@ -60,7 +60,7 @@ function removeFound(
   const remove = async (some: readonly Pick<Notification, '_id' | 'dedupeKey'>[]): Promise<void> => {
     const removals = some.map(({ _id }) => ({ deleteOne: { filter: { _id } } }));
     await writeThrottled(records.database, notifications, removals, () => false);
-    const claims = some.map(({ dedupeKey }) => ({ deleteOne: { filter: { _id: claimOf(dedupeKey) } } }));
+    const claims = some.map(({ dedupeKey }) => ({ deleteOne: { filter: { _id: dedupeId(dedupeKey) } } }));
     await writeThrottled(records.database, records.uniqueValues, claims, () => false);
   };
   return deleteInBatches(find, remove, isOver);

@@ -7,7 +7,7 @@ import { idParams, vehicleIdParams } from '../../platform/schemas.ts';
 import { readPreferences as readUserPreferences } from '../preferences/use-cases.ts';
 import { readPreferences, type WantedNotifications, writePreferences } from './preferences.ts';
 import { registerPushToken, removePushTokens } from './push-tokens.ts';
-import { toKindResponse } from './responses.ts';
+import { toTypeResponse } from './responses.ts';
 import {
   acknowledgeBody,
   listQuery,
@@ -20,7 +20,7 @@ import {
   typeResponseSchema,
   vehicleListQuery,
 } from './schema.ts';
-import { notificationKinds } from './types.ts';
+import { typeDefinitions } from './types.ts';
 import { acknowledge, listAll, listOfVehicle, toNotificationsResponse } from './use-cases.ts';
 
 const base = '/notifications';
@@ -60,7 +60,7 @@ const listRoutes = (deps: Deps): PlatformRoute[] => [
     response: Type.Object({ data: Type.Array(typeResponseSchema) }),
     handle: async ({ context }) => {
       const { language } = (await readUserPreferences(deps, getCaller(context))).values;
-      return { data: notificationKinds.map((kind) => toKindResponse(kind, language)) };
+      return { data: typeDefinitions.map((kind) => toTypeResponse(kind, language)) };
     },
   }),
   platformRoute({

@@ -1,23 +1,23 @@
 import { AppError, type ErrorDetail, validationError } from '@fleet/service-kit';
-import { isOnByDefault, kindOf, notificationKinds } from './types.ts';
+import { findTypeDefinition, isOnByDefault, typeDefinitions } from './types.ts';
 
 /** Throws 400 for an unknown type. */
 export function requireKnownType(type: string, path: string): void {
-  if (kindOf(type) === undefined) throw validationError([unknownType(type, path)]);
+  if (findTypeDefinition(type) === undefined) throw validationError([unknownType(type, path)]);
 }
 
 /** Throws 400 for unknown types; `path` is the path of the list. */
 export function requireKnownTypes(types: readonly string[], path: string): void {
   const faults = types
     .map((type, at) => ({ type, at }))
-    .filter(({ type }) => kindOf(type) === undefined)
+    .filter(({ type }) => findTypeDefinition(type) === undefined)
     .map(({ type, at }) => unknownType(type, `${path}/${at}`));
   if (faults.length > 0) throw validationError(faults);
 }
 
 /** Throws 400 if a list filter names an unknown type, because an empty result would look as if nothing had happened. */
 export function requireKnownFilter(types: readonly string[]): void {
-  const unknown = types.find((type) => kindOf(type) === undefined);
+  const unknown = types.find((type) => findTypeDefinition(type) === undefined);
   if (unknown === undefined) return;
   const message = `must name notification types; ${JSON.stringify(unknown)} is not one`;
   throw new AppError('validation_failed', `The query parameter type ${message}.`, {
@@ -31,7 +31,7 @@ const unknownType = (type: string, path: string): ErrorDetail => ({
 });
 
 /** Types that are enabled for a user who has not stored any preferences. */
-export const defaultTypes: readonly string[] = notificationKinds.filter(isOnByDefault).map(({ type }) => type);
+export const defaultTypes: readonly string[] = typeDefinitions.filter(isOnByDefault).map(({ type }) => type);
 
 /** Calendar day. */
 export interface Day {

@@ -30,7 +30,7 @@ export interface VisibleNotifications {
  * Returns the filters for what a user may see. They have no notification in common, because a disjunction of them has
  * no index.
  */
-function filtersOf({ accountId, ownVehicleIds, sharedVehicleIds }: VisibleNotifications): Filter[] {
+function disjointFilters({ accountId, ownVehicleIds, sharedVehicleIds }: VisibleNotifications): Filter[] {
   const shared = { vehicleId: { $in: [...sharedVehicleIds] } };
   if (ownVehicleIds === null)
     return sharedVehicleIds.length === 0
@@ -41,7 +41,7 @@ function filtersOf({ accountId, ownVehicleIds, sharedVehicleIds }: VisibleNotifi
   return sharedVehicleIds.length === 0 ? [own] : [own, shared];
 }
 
-const seenBy = ({ accountId, ownVehicleIds, sharedVehicleIds }: VisibleNotifications): Filter => {
+const visibilityFilter = ({ accountId, ownVehicleIds, sharedVehicleIds }: VisibleNotifications): Filter => {
   const own = ownVehicleIds === null ? { accountId } : { accountId, vehicleId: { $in: [...ownVehicleIds] } };
   return sharedVehicleIds.length === 0 ? own : { $or: [own, { vehicleId: { $in: [...sharedVehicleIds] } }] };
 };
@@ -53,7 +53,7 @@ export async function listNotifications(
   { where, sorting, paging }: { readonly where: Filter; readonly sorting: Sort; readonly paging: Pagination },
 ): Promise<Page<Notification>> {
   const collection = records.collection<Notification>(collectionName);
-  const [filter = {}, shared] = filtersOf(visible).map((each): object => ({ $and: [each, where] }));
+  const [filter = {}, shared] = disjointFilters(visible).map((each): object => ({ $and: [each, where] }));
   if (shared !== undefined) return findUnionPage(collection, [filter, shared], sorting, paging);
   const [items, total] = await Promise.all([
     collection.find(filter).sort(toSortOrder(sorting)).skip(paging.offset).limit(paging.limit).toArray(),
@@ -81,7 +81,11 @@ export async function findAfter(
   const known = await collection.findOne({ _id: after.id });
   const isLater = known === null ? { _id: { $gt: after.id } } : laterThan(known);
   const filter: object = {
-    $and: [{ _id: { $gt: after.id - maxOvertaking }, createdAt: { $gte: after.notBefore } }, isLater, seenBy(visible)],
+    $and: [
+      { _id: { $gt: after.id - maxOvertaking }, createdAt: { $gte: after.notBefore } },
+      isLater,
+      visibilityFilter(visible),
+    ],
   };
   return collection.find(filter).sort({ _id: -1 }).limit(after.limit).toArray();
 }
@@ -130,7 +134,7 @@ export const findPreferencesOfVehicles = (
     .toArray();
 
 /** Changes a notification unless it has changed since it was read; returns null if it has. */
-export async function changeUnchanged(
+export async function updateIfUnchanged(
   records: RecordStore,
   before: Notification,
   change: Partial<Pick<Notification, 'attributes' | 'acknowledgedAt' | 'acknowledgedBy' | 'media'>>,

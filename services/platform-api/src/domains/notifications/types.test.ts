@@ -2,10 +2,10 @@ import { describe, expect, it } from '@jest/globals';
 import { dayAt, defaultTypes, readRecordDate, requireKnownTypes, windowOfDay } from './rules.ts';
 import { textsOf } from './type-texts.ts';
 import { languages, translations } from './type-translations.ts';
-import { categories, kindOfSource, notificationKinds } from './types.ts';
+import { categories, findTypeOfSource, typeDefinitions } from './types.ts';
 
 const namesOf = (prefix: string, numbers: readonly number[]) =>
-  numbers.map((number) => kindOfSource(`${prefix}:${number}`)?.type);
+  numbers.map((number) => findTypeOfSource(`${prefix}:${number}`)?.type);
 const upTo = (last: number, first = 0) => Array.from({ length: last - first + 1 }, (_unused, i) => first + i);
 
 describe('notification catalogue (docs/reference/notifications.md)', () => {
@@ -37,22 +37,22 @@ describe('notification catalogue (docs/reference/notifications.md)', () => {
     const dsm = [1, 2, 3, 4, 5, 6, 8, 10, 11, 12, 13, 16, 17];
     expect(namesOf('adas', adas)).not.toContain(undefined);
     expect(namesOf('dsm', dsm)).not.toContain(undefined);
-    const codes = notificationKinds.flatMap(({ sources }) => sources);
+    const codes = typeDefinitions.flatMap(({ sources }) => sources);
     expect(codes.filter((source) => source.startsWith('adas:'))).toHaveLength(adas.length);
     expect(codes.filter((source) => source.startsWith('dsm:'))).toHaveLength(dsm.length);
     expect(namesOf('dsm', [7, 9])).toEqual([undefined, undefined]);
     expect(namesOf('bsd', [1, 2, 3])).toEqual(['bsd_rear', 'bsd_left_rear', 'bsd_right_rear']);
     expect(namesOf('driving', [1, 2, 3])).toEqual(['harsh_acceleration', 'harsh_braking', 'harsh_cornering']);
-    expect(kindOfSource('driving')?.type).toBe('abnormal_driving');
-    expect(kindOfSource('tpms')?.type).toBe('tyre_pressure');
+    expect(findTypeOfSource('driving')?.type).toBe('abnormal_driving');
+    expect(findTypeOfSource('tpms')?.type).toBe('tyre_pressure');
   });
 
   it('contains each type once, with texts and a known category', () => {
-    const types = notificationKinds.map(({ type }) => type);
+    const types = typeDefinitions.map(({ type }) => type);
     expect(new Set(types).size).toBe(types.length);
-    const sources = notificationKinds.flatMap((kind) => kind.sources).filter((source) => source !== 'platform');
+    const sources = typeDefinitions.flatMap((kind) => kind.sources).filter((source) => source !== 'platform');
     expect(new Set(sources).size).toBe(sources.length);
-    for (const kind of notificationKinds) {
+    for (const kind of typeDefinitions) {
       expect(kind.type).toMatch(/^[a-z]+(_[a-z]+)*$/);
       expect(kind.title).not.toBe('');
       expect(kind.description).toMatch(/\.$/);
@@ -62,29 +62,29 @@ describe('notification catalogue (docs/reference/notifications.md)', () => {
   });
 
   it('enables critical notifications and warnings by default', () => {
-    const critical = notificationKinds.filter(({ severity }) => severity === 'critical').map(({ type }) => type);
+    const critical = typeDefinitions.filter(({ severity }) => severity === 'critical').map(({ type }) => type);
     expect(critical.toSorted()).toEqual(
       'collision fuel_drop illegal_ignition illegal_movement power_cut rollover sos towing vehicle_theft'.split(' '),
     );
     expect(defaultTypes).toEqual(expect.arrayContaining(['sos', 'overspeed', 'geofence', 'device_offline']));
     for (const type of ['ignition_on', 'ignition_off', 'device_online', 'media_captured', 'driver_change'])
       expect(defaultTypes).not.toContain(type);
-    const info = notificationKinds.filter(({ severity }) => severity === 'info').map(({ type }) => type);
+    const info = typeDefinitions.filter(({ severity }) => severity === 'info').map(({ type }) => type);
     // Ignition, online, upload, capture, driver and snapshot types, and unknown alarms.
     expect(info.toSorted()).toEqual(
       'adas_snapshot device_online driver_change dsm_driver_change dsm_snapshot ignition_off ignition_on'
         .concat(' media_captured unknown_alarm video_upload_completed video_upload_failed')
         .split(' '),
     );
-    expect(defaultTypes).toHaveLength(notificationKinds.length - info.length);
+    expect(defaultTypes).toHaveLength(typeDefinitions.length - info.length);
   });
 
   it('translates exactly the existing types', () => {
-    expect(Object.keys(translations).toSorted()).toEqual(notificationKinds.map(({ type }) => type).toSorted());
+    expect(Object.keys(translations).toSorted()).toEqual(typeDefinitions.map(({ type }) => type).toSorted());
   });
 
   it.each(languages)('contains every text in %s', (language) => {
-    for (const kind of notificationKinds) {
+    for (const kind of typeDefinitions) {
       const { title, description } = textsOf(kind, language);
       expect(title).not.toBe('');
       expect(description).toMatch(/[.。]$/);
@@ -93,7 +93,7 @@ describe('notification catalogue (docs/reference/notifications.md)', () => {
   });
 
   it('falls back to English', () => {
-    const [kind] = notificationKinds;
+    const [kind] = typeDefinitions;
     if (kind === undefined) throw new Error('the catalogue is empty');
     for (const language of ['en', 'xx', '', '__proto__', 'constructor'])
       expect(textsOf(kind, language)).toEqual({ title: kind.title, description: kind.description });

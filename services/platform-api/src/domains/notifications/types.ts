@@ -25,7 +25,7 @@ export const categories = [
 export type Category = (typeof categories)[number];
 
 /** Kind of a notification. */
-export interface NotificationKind {
+export interface TypeDefinition {
   readonly type: string;
   readonly title: string;
   readonly description: string;
@@ -74,7 +74,7 @@ const row = (
   description: string,
   category: Category,
   ...sources: readonly string[]
-): NotificationKind => ({
+): TypeDefinition => ({
   type,
   title,
   description,
@@ -84,7 +84,7 @@ const row = (
 });
 
 /** Every kind of notification (docs/reference/notifications.md). The names are permanent. */
-export const notificationKinds: readonly NotificationKind[] = [
+export const typeDefinitions: readonly TypeDefinition[] = [
   row('sos', 'SOS', 'The driver pressed the emergency button.', 'emergency', 'alarm:0'),
   row('overspeed', 'Overspeed', 'The vehicle exceeds its speed limit.', 'driving', 'alarm:1', 'platform'),
   row('fatigue_driving', 'Fatigue driving', 'The driver has driven too long without a rest.', 'driving', 'alarm:2'),
@@ -275,18 +275,18 @@ export const notificationKinds: readonly NotificationKind[] = [
   row('unknown_alarm', 'Unknown alarm', 'The terminal reported an unknown alarm.', 'device', 'platform'),
 ];
 
-const byType = new Map(notificationKinds.map((kind) => [kind.type, kind]));
+const byType = new Map(typeDefinitions.map((kind) => [kind.type, kind]));
 const bySource = new Map(
-  notificationKinds.flatMap((kind) =>
+  typeDefinitions.flatMap((kind) =>
     kind.sources.filter((source) => source !== 'platform').map((source) => [source, kind] as const),
   ),
 );
 
 /** Returns the kind with a type name. */
-export const kindOf = (type: string): NotificationKind | undefined => byType.get(type);
+export const findTypeDefinition = (type: string): TypeDefinition | undefined => byType.get(type);
 
 /** Returns the kind for a terminal's bit or code, written as in `sources`. */
-export const kindOfSource = (source: string): NotificationKind | undefined => bySource.get(source);
+export const findTypeOfSource = (source: string): TypeDefinition | undefined => bySource.get(source);
 
 /** Returns true if the kind is enabled unless a user disables it. */
-export const isOnByDefault = ({ severity }: NotificationKind): boolean => severity !== 'info';
+export const isOnByDefault = ({ severity }: TypeDefinition): boolean => severity !== 'info';

@@ -10,17 +10,17 @@ import { mayViewVideo } from '../media/access.ts';
 import { mediaUrlBuilder } from '../media/urls.ts';
 import { visibleTo, visibleVehicle, visibleVehicles } from '../vehicles/visibility.ts';
 import { type ConfirmParts, confirmAtTerminal } from './confirm.ts';
-import { fittingAttributes } from './content.ts';
 import { toViewerResponse } from './responses.ts';
 import { dayAt, readRecordDate, requireKnownFilter, windowOfDay } from './rules.ts';
 import type { ListQuery, Notification, NotificationResponse, VehicleListQuery } from './schema.ts';
 import {
-  changeUnchanged,
   findNotification,
   listNotifications,
   notificationsIn,
+  updateIfUnchanged,
   type VisibleNotifications,
 } from './store.ts';
+import { truncateAttributes } from './to-notification.ts';
 
 type Store = Pick<Deps, 'records'>;
 
@@ -138,9 +138,9 @@ async function noteAcknowledgement(
     const attributes =
       note === null || note === ''
         ? before.attributes
-        : fittingAttributes({ ...parseAttributes(before.attributes), acknowledge_note: note });
+        : truncateAttributes({ ...parseAttributes(before.attributes), acknowledge_note: note });
     const change = { acknowledgedAt: new Date(), acknowledgedBy: caller.userId, attributes };
-    const changed = await changeUnchanged(records, before, change);
+    const changed = await updateIfUnchanged(records, before, change);
     if (changed !== null) return changed;
     const now = await findNotification(records, before._id);
     if (now === null) throw notFound(before._id);

@@ -315,8 +315,8 @@ describe('routes of vehicles', () => {
     const made = await owner.post(path, { name: 'There and back', path: there });
     await owner.post(`/api/vehicles/${car.id}/link-route`, { route_ids: [made.data.id] });
     const stored = routeOf(there, { _id: made.data.id, deviationM: 100 });
-    const watched = new RuleHarness(routeRule, contextOf({ routes: [stored] }));
-    watched.report(...[20, 20.01, 20.02, 20.005].map((lng, at): ReportSketch => ({ at: at * 60, place: [10, lng] })));
+    const runner = new RuleHarness(routeRule, contextOf({ routes: [stored] }));
+    runner.report(...[20, 20.01, 20.02, 20.005].map((lng, at): ReportSketch => ({ at: at * 60, place: [10, lng] })));
     const { redis } = harness.deps;
     await writeLastLocation(redis, lastLocationAt(car.imei, 10, 20.005));
     const left = async () => {
@@ -324,7 +324,7 @@ describe('routes of vehicles', () => {
       return Number((response.items[0]?.['progress'] as Record<string, unknown> | undefined)?.['distance_remaining_m']);
     };
     expect(Math.round((await left()) / 100)).toBe(38);
-    const state = { vehicleId: car.id, rules: { [routeRuleName]: watched.state } };
+    const state = { vehicleId: car.id, rules: { [routeRuleName]: runner.state } };
     await redis.set(`rule-state:${car.imei}`, JSON.stringify({ ...state, vehicleId: car.id + 1 }));
     expect(Math.round((await left()) / 100)).toBe(38);
     await redis.set(`rule-state:${car.imei}`, JSON.stringify(state));

@@ -1,1 +1,1 @@
-export { appendPositions, type LeftOut } from './store.ts';
+export { appendPositions, type DroppedPoints as LeftOut } from './store.ts';

@@ -16,7 +16,7 @@ export interface FileFrame {
 }
 
 /** Number of points in one part of a file. */
-const pointsAtOnce = 500;
+const chunkSize = 500;
 
 export const gpxFile = (points: readonly LocationResponse[], frame: FileFrame): HistoryFile => ({
   contentType: 'application/gpx+xml',
@@ -135,5 +135,5 @@ export function csvCell(value: string | number | boolean | null): string {
 }
 
 function* slices<T>(items: readonly T[]): Generator<readonly T[]> {
-  for (let at = 0; at < items.length; at += pointsAtOnce) yield items.slice(at, at + pointsAtOnce);
+  for (let at = 0; at < items.length; at += chunkSize) yield items.slice(at, at + chunkSize);
 }

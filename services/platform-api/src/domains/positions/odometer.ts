@@ -1,13 +1,13 @@
 import { movingFromKmh } from '../../platform/constants.ts';
 import type { LastLocation } from '../last-positions/schema.ts';
-import { type Believed, follow, isFix } from './fixes.ts';
+import { type AcceptedFix, filterFix, isFix } from './fixes.ts';
 
 /** State of the odometer of a vehicle's terminal between reports; JSON. */
 export interface OdometerState {
   /** Device time of the newest counted report. */
   readonly atMs: number;
   /** The last accepted fix. */
-  readonly believed: Believed | null;
+  readonly believed: AcceptedFix | null;
   /** Mileage of the terminal itself (item 0x01) in the newest report that had it. */
   readonly mileageKm: number | null;
   /** Device time of that report; absent in states stored before this field existed. */
@@ -49,7 +49,7 @@ export interface OdometerStep {
  */
 export function advanceOdometer(before: OdometerState | undefined, report: OdometerReport): OdometerStep {
   if (before !== undefined && report.timestamp <= before.atMs) return stepTo(before);
-  const { believed, wayKm } = wayOf(before?.believed ?? null, report);
+  const { believed, wayKm } = measureDistance(before?.believed ?? null, report);
   const { addedKm, ...counts } = before === undefined ? firstCount(report) : count(before, report, wayKm);
   const travelledKm = (before?.travelledKm ?? 0) + addedKm;
   return stepTo({ atMs: report.timestamp, believed, travelledKm, ...counts });
@@ -93,13 +93,16 @@ function count(before: OdometerState, report: OdometerReport, stepKm: number): C
 const isPlausible = (deltaKm: number, elapsedMs: number): boolean =>
   deltaKm >= 0 && deltaKm <= (maxSpeedKmh * elapsedMs) / 3_600_000 + 2 * unitKm;
 
-function wayOf(believed: Believed | null, report: OdometerReport): { believed: Believed | null; wayKm: number } {
+function measureDistance(
+  believed: AcceptedFix | null,
+  report: OdometerReport,
+): { believed: AcceptedFix | null; wayKm: number } {
   if (!isFix(report)) return { believed, wayKm: 0 };
-  const step = follow(believed, report);
+  const step = filterFix(believed, report);
   const isDrift = step.kind === 'moved' && report.speed < movingFromKmh && step.distanceM < driftM;
   // A drifting receiver is compared with the position where the vehicle stopped, so that drift does not add up.
   if (isDrift && believed !== null) return { believed: { ...believed, atMs: report.timestamp, jumps: 0 }, wayKm: 0 };
-  return { believed: step.believed, wayKm: step.distanceM / 1_000 };
+  return { believed: step.accepted, wayKm: step.distanceM / 1_000 };
 }
 
 /**

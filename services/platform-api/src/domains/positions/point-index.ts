@@ -1,10 +1,9 @@
 import { terminalKey } from '@fleet/jt808';
 import type { NewPoint } from './schema.ts';
 
-type LatestReadings = Pick<NewPoint['position'], 'imei' | 'timestamp'>;
+type ReportKey = Pick<NewPoint['position'], 'imei' | 'timestamp'>;
 
-const keyOf = ({ imei, timestamp }: LatestReadings, hash: string): string =>
-  `${terminalKey(imei)}:${timestamp}:${hash}`;
+const indexKey = ({ imei, timestamp }: ReportKey, hash: string): string => `${terminalKey(imei)}:${timestamp}:${hash}`;
 
 /**
  * Finds reports among points that are about to be stored, including those added to the lists later. The index is built
@@ -21,11 +20,11 @@ export class PointIndex {
     this.#counts = lists.map(() => 0);
   }
 
-  has(position: LatestReadings, hash: string): boolean {
+  has(position: ReportKey, hash: string): boolean {
     for (const [which, points] of this.#lists.entries()) {
-      for (const point of points.slice(this.#counts[which])) this.#known.add(keyOf(point.position, point.hash));
+      for (const point of points.slice(this.#counts[which])) this.#known.add(indexKey(point.position, point.hash));
       this.#counts[which] = points.length;
     }
-    return this.#known.has(keyOf(position, hash));
+    return this.#known.has(indexKey(position, hash));
   }
 }

@@ -1,7 +1,7 @@
 import { encodePolyline } from '../../geometry/polyline.ts';
 import { type LocationResponse, toLocationResponse } from '../last-positions/responses.ts';
-import type { Happened } from '../notifications/counts.ts';
-import { placeOf } from './fixes.ts';
+import type { NotificationTime } from '../notifications/notification-times.ts';
+import { toPosition } from './fixes.ts';
 import type { Point, TripResponse } from './schema.ts';
 import type { Trip } from './trips.ts';
 
@@ -29,7 +29,7 @@ export function toTripResponse(
   {
     happened,
     driverNames,
-  }: { readonly happened: readonly Happened[]; readonly driverNames: ReadonlyMap<number, string> },
+  }: { readonly happened: readonly NotificationTime[]; readonly driverNames: ReadonlyMap<number, string> },
 ): TripResponse {
   const driverId = frame.seesDrivers ? trip.driverId : null;
   const durationMs = trip.lastAtMs - trip.startedAtMs;
@@ -48,7 +48,7 @@ export function toTripResponse(
     average_speed: rounded((trip.distanceM / durationMs) * 3_600, 1),
     driver_id: driverId,
     driver_name: driverId === null ? null : (driverNames.get(driverId) ?? null),
-    polyline: encodePolyline(trip.line.map(({ position }) => placeOf(position))),
+    polyline: encodePolyline(trip.line.map(({ position }) => toPosition(position))),
     event_counts: counts,
   };
 }

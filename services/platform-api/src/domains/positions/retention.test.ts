@@ -8,7 +8,7 @@ import { testPosition } from '../../testing/positions.ts';
 import type { LastLocation } from '../last-positions/schema.ts';
 import { configOf } from '../preferences/store.ts';
 import { accountConfig } from '../preferences/use-cases.ts';
-import { sweepPositions, thinned } from './retention.ts';
+import { applyPositionRetention, downsample } from './retention.ts';
 import type { NewPoint, Point } from './schema.ts';
 import { appendPositions, daysOf, readPositions } from './store.ts';
 
@@ -34,7 +34,7 @@ const config = loadConfig({ MONGODB_URL: 'mongodb://x/y', NATS_URL: 'nats://x', 
 const wholeDays = async (accountId: number): Promise<number> =>
   (await accountConfig({ records, config }, { accountId })).retention.locations_days;
 const sweep = (days: number, turn = { from: 1, isOver: () => false }) =>
-  sweepPositions({ database, config }, turn, wholeDays, noon + days * dayMs);
+  applyPositionRetention({ database, config }, turn, wholeDays, noon + days * dayMs);
 
 let vehicleId = 0;
 beforeEach(async () => {
@@ -138,6 +138,6 @@ it('thinning retains the first point with a fix of each five minutes, or the fir
     point(300, { gpsValid: false }),
     point(310, { gpsValid: false }),
   ];
-  expect(thinned(points)).toEqual([points[1], points[3]]);
-  expect(thinned([])).toEqual([]);
+  expect(downsample(points)).toEqual([points[1], points[3]]);
+  expect(downsample([])).toEqual([]);
 });

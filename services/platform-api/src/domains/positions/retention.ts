@@ -3,24 +3,24 @@ import { dayMs } from '../../platform/constants.ts';
 import type { Deps } from '../../platform/deps.ts';
 import { isFix } from './fixes.ts';
 import type { Point, VehicleDays } from './schema.ts';
-import { dayKey, daysFrom, readDay, removeDay, thinDay } from './store.ts';
+import { dayKey, daysFrom, deleteDay, downsampleDay, readDay } from './store.ts';
 
 type Parts = Pick<Deps, 'database' | 'config'>;
 
 /** Returns for how many days an account retains all points. */
 export type WholeDays = (accountId: number) => Promise<number>;
 
-const slotMs = 300_000;
+const downsampleIntervalMs = 300_000;
 
 /** Largest number of vehicles in one slice. */
 const maxVehicles = 1_000;
-const readAtOnce = 100;
+const pageSize = 100;
 
 /**
  * Thins the history that is past the account's days of complete history, and removes what is past retention. Returns
  * the vehicle to continue with, or null if all is done. It goes by ids, so that deleted vehicles are included.
  */
-export async function sweepPositions(
+export async function applyPositionRetention(
   deps: Parts,
   { from, isOver }: JobSlice,
   wholeDaysOf: WholeDays,
@@ -28,19 +28,19 @@ export async function sweepPositions(
 ): Promise<number | null> {
   const wholeDays = daysByAccount(wholeDaysOf);
   let next = from;
-  for (let read = 0; read < maxVehicles; read += readAtOnce) {
-    const page = await daysFrom(deps.database, next, readAtOnce);
+  for (let read = 0; read < maxVehicles; read += pageSize) {
+    const page = await daysFrom(deps.database, next, pageSize);
     for (const days of page) {
-      if (!(await sweepVehicle(deps, days, await wholeDays(days.accountId), nowMs, isOver))) return days.vehicleId;
+      if (!(await applyToVehicle(deps, days, await wholeDays(days.accountId), nowMs, isOver))) return days.vehicleId;
       next = days.vehicleId + 1;
     }
-    if (page.length < readAtOnce) return null;
+    if (page.length < pageSize) return null;
   }
   return next;
 }
 
 /** Returns false if the time is over and some history may be left. */
-async function sweepVehicle(
+async function applyToVehicle(
   deps: Parts,
   known: VehicleDays,
   wholeDays: number,
@@ -51,9 +51,15 @@ async function sweepVehicle(
   for (const [key, kind] of Object.entries(known.days)) {
     const { day, imei } = dayKey(key);
     const ageDays = (nowMs - Date.parse(day) - dayMs) / dayMs;
-    if (ageDays > wholeDays + keptDays) await removeDay(deps.database, known, day, imei);
+    if (ageDays > wholeDays + keptDays) await deleteDay(deps.database, known, day, imei);
     else if (kind === 'full' && ageDays > wholeDays)
-      await thinDay(deps.database, known, day, imei, thinned(await readDay(deps.database, known.vehicleId, day, imei)));
+      await downsampleDay(
+        deps.database,
+        known,
+        day,
+        imei,
+        downsample(await readDay(deps.database, known.vehicleId, day, imei)),
+      );
     else continue;
     // Checked after a change, so that each slice makes progress.
     if (isOver()) return false;
@@ -72,10 +78,10 @@ function daysByAccount(read: WholeDays): WholeDays {
 }
 
 /** Returns one point of each five minutes: the first that has a fix, or the first. */
-export function thinned(points: readonly Point[]): Point[] {
+export function downsample(points: readonly Point[]): Point[] {
   const slots = new Map<number, Point>();
   for (const point of points) {
-    const slot = Math.floor(point.position.timestamp / slotMs);
+    const slot = Math.floor(point.position.timestamp / downsampleIntervalMs);
     const known = slots.get(slot);
     if (known === undefined || (!isFix(known.position) && isFix(point.position))) slots.set(slot, point);
   }

@@ -4,7 +4,7 @@ import { testPosition } from '../../testing/positions.ts';
 import type { LastLocation } from '../last-positions/schema.ts';
 import { advanceOdometer, type OdometerReport, type OdometerState, odometerOf } from './odometer.ts';
 import type { Point } from './schema.ts';
-import { simplified } from './simplify.ts';
+import { simplify } from './simplify.ts';
 import { type Trip, TripFinder } from './trips.ts';
 
 const start = Date.parse('2026-01-31T08:00:00Z');
@@ -204,21 +204,21 @@ describe('simplified', () => {
   const place = ({ position }: Point) => [position.latitude, position.longitude] as const;
   const line = drive(0, 0, 1_000);
   it('retains the ends of a straight line, and its bends', () => {
-    expect(simplified(line, 5, place)).toEqual([line[0], line.at(-1)]);
+    expect(simplify(line, 5, place)).toEqual([line[0], line.at(-1)]);
     const bend = at(505, 5_000, { latitude: 48.101 });
     const bent = [...line.slice(0, 50), bend, ...line.slice(51)];
-    expect(simplified(bent, 50, place)).toContain(bend);
-    expect(simplified(bent, 150, place)).not.toContain(bend);
+    expect(simplify(bent, 50, place)).toContain(bend);
+    expect(simplify(bent, 150, place)).not.toContain(bend);
   });
   it.each([[0], [-1]])('retains all points with a tolerance of %d metres', (tolerance) =>
-    expect(simplified(line, tolerance, place)).toHaveLength(101),
+    expect(simplify(line, tolerance, place)).toHaveLength(101),
   );
   it.each([[0], [1], [2]])('retains a line of %d points', (length) =>
-    expect(simplified(line.slice(0, length), 500, place)).toHaveLength(length),
+    expect(simplify(line.slice(0, length), 500, place)).toHaveLength(length),
   );
   it('accepts a line of many points', () => {
     const many = Array.from({ length: 5_000 }, (_u, i) => at(i, i * 3, { latitude: 48.1 + (i % 2) / 1_000 }));
-    expect(simplified(many, 10, place).length).toBeGreaterThan(4_000);
+    expect(simplify(many, 10, place).length).toBeGreaterThan(4_000);
   });
 });
 

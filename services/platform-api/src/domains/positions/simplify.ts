@@ -4,13 +4,13 @@ import { degreeM, type Position, toRadians, unwrapLongitude } from '../../geomet
  * Number of points that are simplified together. In the worst case, a zigzag, the time grows with the square of this
  * number.
  */
-const atOnce = 1_000;
+const batchSize = 1_000;
 
 /**
  * Positions as plain numbers, because each is read many times: degrees, longitudes without a jump at the date line, and
  * the cosine of each latitude.
  */
-interface Places {
+interface FlatPositions {
   readonly latitudes: Float64Array;
   readonly longitudes: Float64Array;
   readonly scales: Float64Array;
@@ -20,19 +20,19 @@ interface Places {
  * Simplifies a line by Douglas-Peucker: no removed point is further from the line than the tolerance. The first and the
  * last point are retained, and one in a thousand.
  */
-export function simplified<T>(points: readonly T[], toleranceM: number, placeOf: (point: T) => Position): T[] {
+export function simplify<T>(points: readonly T[], toleranceM: number, placeOf: (point: T) => Position): T[] {
   if (toleranceM <= 0 || points.length <= 2) return [...points];
-  const places = placesOf(points.map(placeOf));
+  const places = toFlatPositions(points.map(placeOf));
   const stays = new Uint8Array(points.length);
   stays[points.length - 1] = 1;
-  for (let first = 0; first < points.length - 1; first += atOnce) {
+  for (let first = 0; first < points.length - 1; first += batchSize) {
     stays[first] = 1;
-    markBends(places, stays, first, Math.min(first + atOnce, points.length - 1), toleranceM);
+    markBends(places, stays, first, Math.min(first + batchSize, points.length - 1), toleranceM);
   }
   return points.filter((_point, at) => stays[at] === 1);
 }
 
-function placesOf(positions: readonly Position[]): Places {
+function toFlatPositions(positions: readonly Position[]): FlatPositions {
   const latitudes = Float64Array.from(positions, ([latitude]) => latitude);
   const longitudes = Float64Array.from(positions, ([, longitude]) => longitude);
   for (let at = 1; at < longitudes.length; at += 1)
@@ -40,7 +40,7 @@ function placesOf(positions: readonly Position[]): Places {
   return { latitudes, longitudes, scales: latitudes.map((latitude) => Math.cos(toRadians(latitude))) };
 }
 
-function markBends(places: Places, stays: Uint8Array, from: number, to: number, toleranceM: number): void {
+function markBends(places: FlatPositions, stays: Uint8Array, from: number, to: number, toleranceM: number): void {
   const limit = (toleranceM / degreeM) ** 2;
   // Iterative, because a zigzag would recurse a thousand levels deep.
   const open: [number, number][] = [[from, to]];
@@ -61,7 +61,7 @@ function markBends(places: Places, stays: Uint8Array, from: number, to: number, 
  * Returns the squared distance of a position from the segment between two others, in degrees of latitude. The geometry
  * is flat around the position.
  */
-function squareFrom({ latitudes, longitudes, scales }: Places, at: number, from: number, to: number): number {
+function squareFrom({ latitudes, longitudes, scales }: FlatPositions, at: number, from: number, to: number): number {
   const scale = scales[at] ?? 1;
   const ax = ((longitudes[from] ?? 0) - (longitudes[at] ?? 0)) * scale;
   const ay = (latitudes[from] ?? 0) - (latitudes[at] ?? 0);

@@ -2,7 +2,7 @@ import { terminalKey } from '@fleet/jt808';
 import { type Collection, type Database, findByIds, findTooLargeIds, isDuplicateKey } from '@fleet/storage';
 import { dayMs } from '../../platform/constants.ts';
 import { writeThrottled } from '../../store/throttled-writes.ts';
-import { BucketBounds, type BucketFields, maxBucketPoints } from './bucket-bounds.ts';
+import { BucketCapacity, type BucketFields, maxBucketPoints } from './bucket-capacity.ts';
 import { pack, unpack } from './packing.ts';
 import type { Bucket, NewPoint, Point, VehicleDays, Window } from './schema.ts';
 
@@ -17,11 +17,11 @@ const bucketIdOf = (imei: string, vehicleId: number, startMs: number): string =>
 
 /** Limit of the cache of days that this process has recorded in the database. The cache avoids writing a day again. */
 const maxKnownDays = 200_000;
-const knownForMs = dayMs;
+const knownDayTtlMs = dayMs;
 const knownDays = new WeakMap<Database, Set<string>>();
 
 /** Options of `appendPositions`. */
-export interface Appending {
+export interface AppendOptions {
   readonly maxPoints?: number;
   /** While it returns false, other writers have priority. */
   readonly isUrgent?: () => boolean;
@@ -37,31 +37,31 @@ export interface Appending {
 export async function appendPositions(
   database: Database,
   items: readonly NewPoint[],
-  { maxPoints = maxBucketPoints, isUrgent = () => true, nowMs = Date.now() }: Appending = {},
-): Promise<LeftOut> {
+  { maxPoints = maxBucketPoints, isUrgent = () => true, nowMs = Date.now() }: AppendOptions = {},
+): Promise<DroppedPoints> {
   if (items.length === 0) return { points: 0, buckets: [] };
   await recordDays(database, items, isUrgent, nowMs);
-  const bounds = BucketBounds.of(database);
-  const { buckets, leftOut } = bounds.fitting(byBucket(items), maxPoints);
-  const refused = await untilFits(buckets, () => {
+  const bounds = BucketCapacity.of(database);
+  const { buckets, leftOut } = bounds.trim(byBucket(items), maxPoints);
+  const refused = await writeWithoutTooLarge(buckets, () => {
     const operations = [...buckets].map(([_id, { head, points }]) => ({
       updateOne: { filter: { _id }, update: { $set: { ...head, ...points } }, upsert: true },
     }));
-    return untilMade(() => writeThrottled(database, bucketsIn(database), operations, isUrgent));
+    return retryDuplicates(() => writeThrottled(database, bucketsIn(database), operations, isUrgent));
   });
-  for (const id of refused.keys()) bounds.fill(id);
+  for (const id of refused.keys()) bounds.markFull(id);
   const points = [...refused.values()].reduce((sum, bucket) => sum + Object.keys(bucket.points).length, leftOut);
-  return { points, buckets: [...refused.keys(), ...bounds.written(buckets, maxPoints)] };
+  return { points, buckets: [...refused.keys(), ...bounds.recordWrite(buckets, maxPoints)] };
 }
 
 /** Number of points that were left out, and the buckets that are now full. */
-export interface LeftOut {
+export interface DroppedPoints {
   readonly points: number;
   readonly buckets: readonly string[];
 }
 
 /** Removes buckets that the database rejects as too large, so that the others are written. Returns the removed ones. */
-async function untilFits(
+async function writeWithoutTooLarge(
   buckets: Map<string, BucketFields>,
   write: () => Promise<unknown>,
 ): Promise<Map<string, BucketFields>> {
@@ -99,8 +99,8 @@ export async function readDay(database: Database, vehicleId: number, day: string
   const window = { fromMs: startMs, toMs: startMs + dayMs - 1 };
   const found: Point[] = [];
   const whole = { day, imeis: [imei], isFull: true };
-  const thinned = pointsOf(await bucketsOf(database, idsIn(whole, vehicleId)), window);
-  for await (const points of merged(thinned, fullPoints(database, whole, vehicleId, window)))
+  const thinned = pointsOf(await bucketsOf(database, downsampledIds(whole, vehicleId)), window);
+  for await (const points of mergeByTime(thinned, fullPoints(database, whole, vehicleId, window)))
     for (const point of points) found.push(point);
   return found;
 }
@@ -109,7 +109,7 @@ export async function readDay(database: Database, vehicleId: number, day: string
  * Replaces the points of a day by fewer ones in a single bucket. That bucket is written first, then the others are
  * removed. After an interruption some points exist twice, which reads hide, and the next run completes the work.
  */
-export async function thinDay(
+export async function downsampleDay(
   database: Database,
   known: VehicleDays,
   day: string,
@@ -123,17 +123,17 @@ export async function thinDay(
   const bucket = { vehicleId, accountId, imei: points[0]?.position.imei ?? imei, points: Object.fromEntries(fields) };
   await bucketsIn(database).replaceOne({ _id }, bucket, { upsert: true });
   await daysIn(database).updateOne({ _id: known._id }, { $set: { [`days.${day}:${imei}`]: 'thin' } });
-  await removeBuckets(database, idsOfDay(vehicleId, day, imei).slice(1));
+  await deleteBuckets(database, idsOfDay(vehicleId, day, imei).slice(1));
 }
 
 /** Removes a day. Its entry in the list of days is removed last, so that an interrupted removal is repeated. */
-export async function removeDay(database: Database, known: VehicleDays, day: string, imei: string): Promise<void> {
-  await removeBuckets(database, idsOfDay(known.vehicleId, day, imei));
+export async function deleteDay(database: Database, known: VehicleDays, day: string, imei: string): Promise<void> {
+  await deleteBuckets(database, idsOfDay(known.vehicleId, day, imei));
   await daysIn(database).updateOne({ _id: known._id }, { $unset: { [`days.${day}:${imei}`]: '' } });
 }
 
 /** Removes buckets at low priority, so that other writes do not wait. */
-async function removeBuckets(database: Database, ids: readonly string[]): Promise<void> {
+async function deleteBuckets(database: Database, ids: readonly string[]): Promise<void> {
   const operations = ids.map((_id) => ({ deleteOne: { filter: { _id } } }));
   await writeThrottled(database, bucketsIn(database), operations, () => false);
 }
@@ -171,7 +171,7 @@ async function recordDays(
   let known = knownDays.get(database);
   if (known === undefined || known.size > maxKnownDays) knownDays.set(database, (known = new Set()));
   const added: string[] = [];
-  const oldest = dayOf(nowMs - knownForMs);
+  const oldest = dayOf(nowMs - knownDayTtlMs);
   const vehicles = new Map<string, Record<string, unknown>>();
   for (const { position, vehicleId, accountId } of items) {
     const day = `${dayOf(position.timestamp)}:${numberOf(position.imei)}`;
@@ -187,7 +187,7 @@ async function recordDays(
   const operations = [...vehicles].map(([_id, $set]) => ({
     updateOne: { filter: { _id }, update: { $set }, upsert: true },
   }));
-  await untilMade(() => writeThrottled(database, daysIn(database), operations, isUrgent));
+  await retryDuplicates(() => writeThrottled(database, daysIn(database), operations, isUrgent));
   for (const key of added) known.add(key);
 }
 
@@ -198,7 +198,7 @@ function numberOf(imei: string): string {
 }
 
 /** Retries if another writer creates the same document concurrently; the retry finds it. */
-async function untilMade(write: () => Promise<unknown>): Promise<void> {
+async function retryDuplicates(write: () => Promise<unknown>): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       await write();
@@ -210,7 +210,7 @@ async function untilMade(write: () => Promise<unknown>): Promise<void> {
 }
 
 /** Time span of a terminal that one query reads: half a day. */
-const readAtOnceMs = dayMs / 2;
+const rangeMs = dayMs / 2;
 
 /**
  * Yields the history of a vehicle within a window, of all its terminals, sorted by device time, each report once. Reads
@@ -218,38 +218,34 @@ const readAtOnceMs = dayMs / 2;
  */
 export async function* readPositions(database: Database, vehicleId: number, window: Window): AsyncGenerator<Point> {
   let before: Point | undefined;
-  for await (const points of storedPositions(database, vehicleId, window))
+  for await (const points of readStored(database, vehicleId, window))
     for (const point of points) {
-      const isNowhere = isPlaceless(point);
+      const isNowhere = hasNoPosition(point);
       if (!isNowhere) before = point;
       // A late report without a fix: the vehicle was at its previous position.
-      yield isNowhere && before !== undefined ? atPlaceOf(before, point) : point;
+      yield isNowhere && before !== undefined ? withPositionOf(before, point) : point;
     }
 }
 
-const isPlaceless = ({ position: { gpsValid, latitude, longitude } }: Point): boolean =>
+const hasNoPosition = ({ position: { gpsValid, latitude, longitude } }: Point): boolean =>
   !gpsValid && latitude === 0 && longitude === 0;
 
-const atPlaceOf = ({ position: { latitude, longitude } }: Point, point: Point): Point => ({
+const withPositionOf = ({ position: { latitude, longitude } }: Point, point: Point): Point => ({
   ...point,
   position: { ...point.position, latitude, longitude },
 });
 
 /** Yields the points of a window in order, in batches. */
-async function* storedPositions(
-  database: Database,
-  vehicleId: number,
-  window: Window,
-): AsyncGenerator<readonly Point[]> {
+async function* readStored(database: Database, vehicleId: number, window: Window): AsyncGenerator<readonly Point[]> {
   const days = daysWithin(await daysOf(database, vehicleId), window);
   // A day that received late points after thinning has both kinds of buckets.
-  const ids = days.flatMap((day) => idsIn(day, vehicleId));
+  const ids = days.flatMap((day) => downsampledIds(day, vehicleId));
   const thinned = new Map((await bucketsOf(database, ids)).map((bucket) => [bucket._id, bucket]));
   for (const day of days) {
-    const buckets = idsIn(day, vehicleId).flatMap((id) => thinned.get(id) ?? []);
+    const buckets = downsampledIds(day, vehicleId).flatMap((id) => thinned.get(id) ?? []);
     const points = pointsOf(buckets, window);
     if (!day.isFull) yield points;
-    else yield* merged(points, fullPoints(database, day, vehicleId, window));
+    else yield* mergeByTime(points, fullPoints(database, day, vehicleId, window));
   }
 }
 
@@ -264,7 +260,8 @@ interface Day {
   readonly isFull: boolean;
 }
 
-const idsIn = ({ day, imeis }: Day, vehicleId: number): string[] => imeis.map((imei) => dayIdOf(imei, vehicleId, day));
+const downsampledIds = ({ day, imeis }: Day, vehicleId: number): string[] =>
+  imeis.map((imei) => dayIdOf(imei, vehicleId, day));
 
 /**
  * Yields the points of a day from its buckets of ten minutes, half a day at a time. The buckets of each terminal are
@@ -277,9 +274,9 @@ async function* fullPoints(
   window: Window,
 ): AsyncGenerator<readonly Point[]> {
   const startMs = Date.parse(day);
-  for (let fromMs = startMs; fromMs < startMs + dayMs; fromMs += readAtOnceMs) {
+  for (let fromMs = startMs; fromMs < startMs + dayMs; fromMs += rangeMs) {
     const firstMs = Math.max(fromMs, Math.floor(window.fromMs / bucketMs) * bucketMs);
-    const endMs = Math.min(fromMs + readAtOnceMs, window.toMs + 1);
+    const endMs = Math.min(fromMs + rangeMs, window.toMs + 1);
     if (firstMs >= endMs) continue;
     const ranges = imeis.map((imei) => {
       const [$gte, $lte] = [firstMs, endMs - 1].map((atMs) => bucketIdOf(imei, vehicleId, atMs));
@@ -292,7 +289,7 @@ async function* fullPoints(
 }
 
 /** Merges points into batches of others, sorted by time. */
-async function* merged(
+async function* mergeByTime(
   some: readonly Point[],
   others: AsyncIterable<readonly Point[]>,
 ): AsyncGenerator<readonly Point[]> {
@@ -336,7 +333,7 @@ export function dayKey(key: string): { readonly day: string; readonly imei: stri
 }
 
 /** Returns the start of the bucket with an `_id`. */
-function startOf(id: string): number {
+function bucketStart(id: string): number {
   const start = id.split(':').slice(2).join(':');
   return Date.parse(start.length === 'YYYY-MM-DD'.length ? start : `${start}Z`);
 }
@@ -345,7 +342,7 @@ function startOf(id: string): number {
 function pointsOf(buckets: readonly Bucket[], { fromMs, toMs }: Window): Point[] {
   const found: Point[] = [];
   for (const { _id, imei, points } of buckets) {
-    const startMs = startOf(_id);
+    const startMs = bucketStart(_id);
     for (const [key, packed] of Object.entries(points)) {
       const atMs = startMs + Number.parseInt(key, 10);
       if (atMs >= fromMs && atMs <= toMs) found.push(unpack(packed, imei, atMs));

@@ -1,8 +1,8 @@
 import { distanceM } from '../../geometry/positions.ts';
 import { movingFromKmh } from '../../platform/constants.ts';
-import { type Believed, follow, isFix, placeOf } from './fixes.ts';
+import { type AcceptedFix, filterFix, isFix, toPosition } from './fixes.ts';
 import type { Point } from './schema.ts';
-import { simplified } from './simplify.ts';
+import { simplify } from './simplify.ts';
 
 /** A drive from the start of movement to standstill. */
 export interface Trip {
@@ -50,7 +50,7 @@ interface Open {
  */
 export class TripFinder {
   readonly #done: Trip[] = [];
-  #believed: Believed | null = null;
+  #believed: AcceptedFix | null = null;
   #last: Point | null = null;
   #open: Open | null = null;
   #hasIgnition = false;
@@ -84,8 +84,8 @@ export class TripFinder {
 
   #addFix(point: Point, isOff: boolean): void {
     this.#closeAtGap(point);
-    const step = follow(this.#believed, point.position);
-    this.#believed = step.believed;
+    const step = filterFix(this.#believed, point.position);
+    this.#believed = step.accepted;
     if (step.kind === 'jump') return;
     const before = this.#last;
     this.#last = point;
@@ -106,7 +106,7 @@ export class TripFinder {
     if (open === null) return;
     const gapMs = point.position.timestamp - open.last.position.timestamp;
     if (gapMs <= standstillMs) return;
-    const wayM = distanceM(placeOf(open.last.position), placeOf(point.position));
+    const wayM = distanceM(toPosition(open.last.position), toPosition(point.position));
     const isDrivingOn = gapMs <= longestGapMs && (wayM / gapMs) * 3_600 >= movingFromKmh;
     if (!isDrivingOn) this.#finish(open.standing ?? open.last);
   }
@@ -167,7 +167,7 @@ function advance(open: Open, point: Point, isMoving: boolean, wayM: number): voi
   open.driverId ??= point.driverId;
   open.last = point;
   const tip = open.line.at(-1);
-  if (tip === undefined || distanceM(placeOf(tip.position), placeOf(point.position)) >= lineStepM)
+  if (tip === undefined || distanceM(toPosition(tip.position), toPosition(point.position)) >= lineStepM)
     open.line.push(point);
 }
 
@@ -186,6 +186,6 @@ function tripOf(open: Open, endedAtMs: number | null): Trip {
     idleMs: open.idleMs,
     maxSpeedKmh: open.maxSpeedKmh,
     driverId: open.driverId,
-    line: simplified(line, lineToleranceM, ({ position }) => placeOf(position)),
+    line: simplify(line, lineToleranceM, ({ position }) => toPosition(position)),
   };
 }

@@ -7,7 +7,7 @@ import { findDriverNames } from '../drivers/queries.ts';
 import type { LocationResponse } from '../last-positions/responses.ts';
 import type { Vehicle } from '../vehicles/schema.ts';
 import { type VisibleVehicle, visibleVehicle } from '../vehicles/visibility.ts';
-import { placeOf } from './fixes.ts';
+import { toPosition } from './fixes.ts';
 import { type HistoryFrame, toPointResponse, toTripResponse } from './responses.ts';
 import {
   type LocationsQuery,
@@ -18,7 +18,7 @@ import {
   type TripsQuery,
   type Window,
 } from './schema.ts';
-import { simplified } from './simplify.ts';
+import { simplify } from './simplify.ts';
 import { readPositions } from './store.ts';
 import { type Trip, TripFinder } from './trips.ts';
 
@@ -63,7 +63,7 @@ export async function locationsOf(
   // To simplify, all points are read first. Otherwise one point beyond the limit shows that there are more.
   const read = await readSome(deps, vehicleId, window, query.simplify_m > 0 ? maxRead : limit);
   const response = pageOf(
-    simplified(read.points, query.simplify_m, ({ position }) => placeOf(position)),
+    simplify(read.points, query.simplify_m, ({ position }) => toPosition(position)),
     limit,
   );
   const frame = frameOf(visible);

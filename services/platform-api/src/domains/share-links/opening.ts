@@ -3,7 +3,7 @@ import { AppError, type RequestContext } from '@fleet/service-kit';
 import type { Deps } from '../../platform/deps.ts';
 import { audit } from '../audit/use-cases.ts';
 import { websocketUrl } from '../last-positions/websocket-tokens.ts';
-import { type Track, trackOf } from '../positions/track.ts';
+import { readTrack, type Track } from '../positions/read-track.ts';
 import { isPassword } from '../users/passwords.ts';
 import type { Vehicle } from '../vehicles/schema.ts';
 import { neverConnected, type VehicleNow, vehicleStates } from '../vehicles/states.ts';
@@ -80,7 +80,7 @@ async function trackBefore(
   if (minutes === 0 || !permissions.includes('location')) return { points: [], paceKmh: null };
   const [fromMs, toMs] = [now.getTime() - minutes * 60_000, now.getTime()];
   try {
-    return await trackOf(deps, vehicleId, { fromMs, toMs });
+    return await readTrack(deps, vehicleId, { fromMs, toMs });
   } catch (error) {
     deps.log.warn({ err: error, vehicleId }, 'could not read the track of a shared vehicle');
     return { points: [], paceKmh: null };

@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto';
 import { AppError } from '@fleet/service-kit';
 import { distanceM } from '../../geometry/positions.ts';
 import type { LastLocation } from '../last-positions/schema.ts';
-import type { Track } from '../positions/track.ts';
+import type { Track } from '../positions/read-track.ts';
 import type { Vehicle } from '../vehicles/schema.ts';
 import type { VehicleNow } from '../vehicles/states.ts';
 import { type LinkPermission, linkPermissions, type SharedViewResponse, type ShareLink } from './schema.ts';

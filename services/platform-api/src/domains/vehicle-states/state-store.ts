@@ -16,6 +16,21 @@ interface StoredState {
 }
 
 const collectionName = 'rule_states';
+/** The stored name of `latestReadings`. */
+const storedReadings = 'told';
+
+type StoredVehicleState = Omit<VehicleState, 'latestReadings'> & {
+  readonly [storedReadings]?: VehicleState['latestReadings'];
+};
+
+const encodeState = ({ latestReadings, ...state }: VehicleState): string =>
+  JSON.stringify({ ...state, [storedReadings]: latestReadings } satisfies StoredVehicleState);
+
+function parseState(text: string): VehicleState {
+  const { [storedReadings]: latestReadings, ...state } = JSON.parse(text) as StoredVehicleState;
+  return latestReadings === undefined ? state : { ...state, latestReadings };
+}
+
 const stateKey = (imei: string): string => `rule-state:${imei}`;
 const locationKey = (imei: string): string => `last-location:${imei}`;
 /** Marks a terminal as removed, so that in-flight writes do not restore its state. */
@@ -23,7 +38,7 @@ const formerKey = (imei: string): string => `former-terminal:${imei}`;
 const readAtOnce = 500;
 const idsPerPage = 5_000;
 /** Longer than any replica caches the terminal's vehicle. */
-const formerForSeconds = 3_600;
+const formerTtlSeconds = 3_600;
 
 const statesIn = (database: Database): Collection<StoredState> => database.collection<StoredState>(collectionName);
 
@@ -50,7 +65,7 @@ if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1], KEYS[2]
 return 1`;
 
 /** A terminal in a vehicle, since its assignment. */
-const whose = (vehicleId: number, { terminalSinceMs }: Pick<VehicleState, 'terminalSinceMs'>): string =>
+const ownerOf = (vehicleId: number, { terminalSinceMs }: Pick<VehicleState, 'terminalSinceMs'>): string =>
   `${vehicleId}@${terminalSinceMs ?? ''}`;
 
 /** The Redis key of an offset, its expected value (empty: any, or none) and its next value. */
@@ -73,7 +88,7 @@ export async function writeStates(
   const values = [expected, next];
   for (const [imei, state] of states) {
     keys.push(stateKey(imei), locationKey(imei), formerKey(imei));
-    values.push(JSON.stringify(state), JSON.stringify(state.location), whose(state.vehicleId, state));
+    values.push(encodeState(state), JSON.stringify(state.location), ownerOf(state.vehicleId, state));
   }
   const applied = await redis.eval(applyScript, { keys, arguments: values });
   if (applied === 0) return 'conflict';
@@ -85,7 +100,7 @@ export async function restoreStates(redis: Redis, states: Iterable<readonly [str
   let many = redis.multi();
   let count = 0;
   for (const [imei, state] of states) {
-    many.setNX(stateKey(imei), JSON.stringify(state)).setNX(locationKey(imei), JSON.stringify(state.location));
+    many.setNX(stateKey(imei), encodeState(state)).setNX(locationKey(imei), JSON.stringify(state.location));
     count += 1;
     if (count % readAtOnce !== 0) continue;
     await many.execAsPipeline();
@@ -130,7 +145,7 @@ export async function deleteTerminalState(
   await statesIn(records.database).deleteOne({ _id: imei });
   await redis
     .multi()
-    .set(formerKey(imei), whose(vehicleId, vehicle), { expiration: { type: 'EX', value: formerForSeconds } })
+    .set(formerKey(imei), ownerOf(vehicleId, vehicle), { expiration: { type: 'EX', value: formerTtlSeconds } })
     .del([stateKey(imei), locationKey(imei)])
     .exec();
 }
@@ -143,7 +158,7 @@ export async function deletePreviousState(
   if (imei === null) return;
   await statesIn(records.database).deleteOne({ _id: imei, vehicleId });
   const text = await redis.get(stateKey(imei));
-  if (text === null || (JSON.parse(text) as VehicleState).vehicleId !== vehicleId) return;
+  if (text === null || parseState(text).vehicleId !== vehicleId) return;
   await redis.eval(deleteScript, { keys: [stateKey(imei), locationKey(imei)], arguments: [text] });
 }
 
@@ -165,8 +180,7 @@ export async function readStatesOfRedis(redis: Redis, imeis: readonly string[]):
   for (let at = 0; at < imeis.length; at += readAtOnce) {
     const part = imeis.slice(at, at + readAtOnce);
     const texts = await redis.mGet(part.map(stateKey));
-    for (const [index, text] of texts.entries())
-      if (text !== null) found.set(part[index] ?? '', JSON.parse(text) as VehicleState);
+    for (const [index, text] of texts.entries()) if (text !== null) found.set(part[index] ?? '', parseState(text));
   }
   return found;
 }
@@ -177,7 +191,7 @@ export async function readStoredStates(
   imeis: readonly string[],
 ): Promise<Map<string, VehicleState>> {
   const stored = await findByIds(statesIn(database), imeis);
-  return new Map(stored.map(({ _id, state }) => [_id, JSON.parse(state) as VehicleState]));
+  return new Map(stored.map(({ _id, state }) => [_id, parseState(state)]));
 }
 
 /** Saves states to MongoDB; yields to other writers unless it is urgent. */
@@ -190,7 +204,7 @@ export async function storeStates(
   const operations = [...states].map(([_id, state]) => {
     const { stream, seq, vehicleId, location } = state;
     const { timestamp, serverTimestamp } = location;
-    const $set = { stream, seq, vehicleId, timestamp, serverTimestamp, state: JSON.stringify(state) };
+    const $set = { stream, seq, vehicleId, timestamp, serverTimestamp, state: encodeState(state) };
     return { updateOne: { filter: { _id }, update: { $set }, upsert: true } };
   });
   for (let attempt = 1; ; attempt += 1) {

@@ -1,6 +1,6 @@
-import type { Heartbeat } from '../../telemetry/heartbeat.ts';
+import type { Heartbeat } from '../../telemetry/evaluate-heartbeat.ts';
 import type { LatestReadings } from '../../telemetry/latest-readings.ts';
-import type { RuleStates } from '../../telemetry/pass-rules.ts';
+import type { RuleStates } from '../../telemetry/run-rules.ts';
 import type { LastLocation } from '../last-positions/schema.ts';
 import type { OdometerState } from '../positions/odometer.ts';
 import type { Vehicle } from '../vehicles/schema.ts';
@@ -25,7 +25,7 @@ export interface VehicleState {
   /** Newest heartbeat of a partner's device. */
   readonly heartbeat?: Heartbeat | undefined;
   /** With heartbeats: the times of the values of `location`, which come from positions or heartbeats. */
-  readonly told?: LatestReadings | undefined;
+  readonly latestReadings?: LatestReadings | undefined;
   /** `<time>:<hash>` of the newest reports, oldest first. */
   readonly recent: readonly string[];
   /** Kilometres since the terminal's first report in this vehicle. */
@@ -42,5 +42,5 @@ export const isStateOf = (
 ): boolean => vehicleId === vehicle?._id && terminalSinceMs === vehicle.terminalSinceMs;
 
 /** Returns whether a report is older than the vehicle's newest one; a state without reports has only heartbeats. */
-export const isLateFor = (state: VehicleState | null, timestamp: number): boolean =>
+export const isOutOfOrder = (state: VehicleState | null, timestamp: number): boolean =>
   state !== null && state.recent.length > 0 && timestamp < state.location.timestamp;

@@ -24,7 +24,7 @@ export async function briefVehicles(
       const location = locationNow(now, { id, driverId: access === 'owner' ? vehicle.driverId : null });
       return [
         id,
-        { id, vehicle_no: vehicleNo, name, imei: now.shownImei ?? recordedImei ?? imei, state: now.state, location },
+        { id, vehicle_no: vehicleNo, name, imei: now.displayImei ?? recordedImei ?? imei, state: now.state, location },
       ];
     }),
   );

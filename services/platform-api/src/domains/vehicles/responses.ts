@@ -23,7 +23,7 @@ export function toVehicleResponse(
     owner_user_id: vehicle.ownerUserId,
     vehicle_no: vehicle.vehicleNo,
     name: vehicle.name,
-    imei: now.shownImei ?? vehicle.recordedImei ?? vehicle.imei,
+    imei: now.displayImei ?? vehicle.recordedImei ?? vehicle.imei,
     vehicle_type: vehicle.vehicleType,
     make: vehicle.make,
     model: vehicle.model,

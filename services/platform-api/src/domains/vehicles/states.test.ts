@@ -41,7 +41,7 @@ describe('state of a vehicle', () => {
 
   it('has the number as the terminal sends it, and the position with the state of the vehicle', () => {
     const now = presentOf(device(atMs), location({ serverTimestamp: atMs - 11 * minute }), atMs);
-    expect(now.shownImei).toBe('013800138000');
+    expect(now.displayImei).toBe('013800138000');
     expect(locationNow(now, { id: 7, driverId: 8 })).toMatchObject({ vehicle_id: 7, driver_id: 8, state: 'stopped' });
   });
 

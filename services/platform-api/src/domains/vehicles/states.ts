@@ -14,7 +14,7 @@ export interface VehicleNow {
   readonly location: LastLocation | null;
   readonly device: DeviceResponse | null;
   /** Number in the form that the terminal sends. */
-  readonly shownImei: string | null;
+  readonly displayImei: string | null;
   readonly atMs: number;
 }
 
@@ -23,7 +23,7 @@ export const neverConnected: VehicleNow = {
   state: 'never_connected',
   location: null,
   device: null,
-  shownImei: null,
+  displayImei: null,
   atMs: 0,
 };
 
@@ -61,7 +61,7 @@ export function presentOf(
     state: isQuiet ? 'stopped' : device !== undefined && location === undefined ? 'offline' : byPosition,
     location: location ?? null,
     device: device === undefined ? partnerDevice(location, atMs) : toDeviceResponse(device),
-    shownImei: device?.phone ?? location?.imei ?? null,
+    displayImei: device?.phone ?? location?.imei ?? null,
     atMs,
   };
 }

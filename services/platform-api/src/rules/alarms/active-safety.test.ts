@@ -1,7 +1,7 @@
 import { type AdditionalItem, additionalItemDefinitions, createAdditionalItem } from '@fleet/jt808';
 import { describe, expect, it } from '@jest/globals';
 import { terminalAlarms } from './terminal-alarms.ts';
-import { context, notificationsOf, reportOf, run, type Sketch, shortOf, startMs } from './testing.ts';
+import { context, foldOutcomes, reportOf, run, type Sketch, startMs, summarize } from './testing.ts';
 
 const tag = { terminalId: '0000001', time: null, seq: 0, attachmentCount: 0, reserved: Buffer.alloc(1) };
 const place = {
@@ -93,7 +93,7 @@ describe('codes of T/JSATL 12', () => {
     [18, 'adas_solid_line'],
     [19, 'adas_aisle_pedestrian'],
   ])('0x64 code %i is %s', (type, name) => {
-    expect(shortOf(runAt([0, adas({ type })]))).toEqual([`0 ${name} 1`]);
+    expect(summarize(runAt([0, adas({ type })]))).toEqual([`0 ${name} 1`]);
   });
 
   it.each([
@@ -111,7 +111,7 @@ describe('codes of T/JSATL 12', () => {
     [16, 'dsm_snapshot'],
     [17, 'dsm_driver_change'],
   ])('0x65 code %i is %s', (type, name) => {
-    expect(shortOf(runAt([0, dsm({ type })]))).toEqual([`0 ${name} 1`]);
+    expect(summarize(runAt([0, dsm({ type })]))).toEqual([`0 ${name} 1`]);
   });
 
   it.each([
@@ -119,7 +119,7 @@ describe('codes of T/JSATL 12', () => {
     [2, 'bsd_left_rear'],
     [3, 'bsd_right_rear'],
   ])('0x67 code %i is %s', (type, name) => {
-    expect(shortOf(runAt([0, bsd({ type })]))).toEqual([`0 ${name} 1`]);
+    expect(summarize(runAt([0, bsd({ type })]))).toEqual([`0 ${name} 1`]);
   });
 
   it.each([
@@ -130,8 +130,8 @@ describe('codes of T/JSATL 12', () => {
     [200, 'abnormal_driving'],
   ])('0x70 code %i is %s, with its bytes', (type, name) => {
     const outcomes = runAt([0, driving(type)]);
-    expect(shortOf(outcomes)).toEqual([`0 ${name} 1`]);
-    expect(outcomes[0]?.raised[0]?.attributes).toEqual({ alarm_id: 1, code: type, raw: '07'.repeat(41) });
+    expect(summarize(outcomes)).toEqual([`0 ${name} 1`]);
+    expect(outcomes[0]?.findings[0]?.attributes).toEqual({ alarm_id: 1, code: type, raw: '07'.repeat(41) });
   });
 
   it.each([
@@ -140,15 +140,15 @@ describe('codes of T/JSATL 12', () => {
     ['bsd', bsd({ type: 99 }), '0x67'],
   ])('maps an unlisted code of %s to unknown, with its bytes', (family, extra, item) => {
     const outcomes = runAt([0, extra]);
-    expect(shortOf(outcomes)).toEqual([`0 unknown_alarm ${family}:99:1`]);
-    expect(outcomes[0]?.raised[0]?.attributes).toMatchObject({ item, code: 99, raw: extra.bytes.toString('hex') });
+    expect(summarize(outcomes)).toEqual([`0 unknown_alarm ${family}:99:1`]);
+    expect(outcomes[0]?.findings[0]?.attributes).toMatchObject({ item, code: 99, raw: extra.bytes.toString('hex') });
   });
 });
 
 describe('details of an alarm', () => {
   it('driver assistance: level, vehicle ahead, lane side and sign', () => {
     const [outcome] = runAt([0, adas({ deviationType: 2, signType: 1, signData: 60 })]);
-    expect(outcome?.raised[0]?.attributes).toEqual({
+    expect(outcome?.findings[0]?.attributes).toEqual({
       alarm_id: 1,
       level: 1,
       front_speed: 35,
@@ -158,31 +158,31 @@ describe('details of an alarm', () => {
       sign_value: 60,
     });
     const [bare] = runAt([0, adas()]);
-    expect(bare?.raised[0]?.attributes).toMatchObject({ lane_side: null, sign_type: null });
+    expect(bare?.findings[0]?.attributes).toMatchObject({ lane_side: null, sign_type: null });
   });
 
   it('driver state: level and fatigue', () => {
     const [outcome] = runAt([0, dsm()]);
-    expect(outcome?.raised[0]?.attributes).toEqual({ alarm_id: 1, level: 1, fatigue: 3 });
+    expect(outcome?.findings[0]?.attributes).toEqual({ alarm_id: 1, level: 1, fatigue: 3 });
   });
 
   it.each([
     ['adas', adas],
     ['dsm', dsm],
   ])('%s of level two is critical', (_family, make) => {
-    expect(runAt([0, make({ level: 2 })])[0]?.raised[0]?.severity).toBe('critical');
-    expect(runAt([0, make({ level: 1 })])[0]?.raised[0]).not.toHaveProperty('severity');
+    expect(runAt([0, make({ level: 2 })])[0]?.findings[0]?.severity).toBe('critical');
+    expect(runAt([0, make({ level: 1 })])[0]?.findings[0]).not.toHaveProperty('severity');
   });
 
   it('include the number of files on the terminal', () => {
     const [outcome] = runAt([0, bsd({ tag: { ...tag, attachmentCount: 3 } })]);
-    expect(outcome?.raised[0]?.attributes).toEqual({ alarm_id: 1, attachment_count: 3 });
+    expect(outcome?.findings[0]?.attributes).toEqual({ alarm_id: 1, attachment_count: 3 });
   });
 });
 
 describe('time and position', () => {
   const raisedOf = (values: Record<string, unknown>, sketch: Partial<Sketch> = {}) =>
-    run(terminalAlarms, [{ at: 5, extras: [adas(values)], ...sketch }])[0]?.raised[0];
+    run(terminalAlarms, [{ at: 5, extras: [adas(values)], ...sketch }])[0]?.findings[0];
 
   it("are the item's own if it has them", () => {
     expect(raisedOf({ time: '2026-01-31T10:00:03', vehicleStatus: fix })).toMatchObject({
@@ -212,11 +212,11 @@ describe('time and position', () => {
 describe('start, end and single events', () => {
   it('start and end make one notification', () => {
     const outcomes = runAt([0, dsm({ flag: 1 })], [10], [300, dsm({ flag: 2 })]);
-    expect(shortOf(outcomes)).toEqual(['0 dsm_fatigue 1']);
-    expect(outcomes[2]?.amended).toEqual([
+    expect(summarize(outcomes)).toEqual(['0 dsm_fatigue 1']);
+    expect(outcomes[2]?.updates).toEqual([
       { dedupeKey: `138000000001:dsm_fatigue:1:${startMs}`, attributes: { ended_at: '2026-01-31T02:05:00.000Z' } },
     ]);
-    expect(outcomes.map(({ turned }) => turned)).toEqual([true, false, true]);
+    expect(outcomes.map(({ mustPersist }) => mustPersist)).toEqual([true, false, true]);
   });
 
   it.each([
@@ -225,13 +225,13 @@ describe('start, end and single events', () => {
     ['bsd', bsd],
   ])('an alarm of %s whose start was lost is created by its end', (_family, make) => {
     const outcomes = runAt([0, make({ flag: 2 })]);
-    expect(outcomes[0]?.raised[0]?.attributes).toMatchObject({ ended_at: '2026-01-31T02:00:00.000Z' });
+    expect(outcomes[0]?.findings[0]?.attributes).toMatchObject({ ended_at: '2026-01-31T02:00:00.000Z' });
   });
 
   it('a repeated end ends once', () => {
     const outcomes = runAt([0, adas({ flag: 1 })], [100, adas({ flag: 2 })], [110, adas({ flag: 2 })]);
-    expect(shortOf(outcomes)).toEqual(['0 adas_forward_collision 1']);
-    expect(outcomes[2]?.amended).toEqual([]);
+    expect(summarize(outcomes)).toEqual(['0 adas_forward_collision 1']);
+    expect(outcomes[2]?.updates).toEqual([]);
   });
 
   it('a repeated start of an active alarm is ignored', () => {
@@ -241,31 +241,31 @@ describe('start, end and single events', () => {
       [80, adas({ flag: 1 })],
       [90, adas({ flag: 2 })],
     );
-    expect(shortOf(outcomes)).toEqual(['0 adas_forward_collision 1']);
-    expect([...notificationsOf(outcomes).values()][0]?.['attributes']).toMatchObject({
+    expect(summarize(outcomes)).toEqual(['0 adas_forward_collision 1']);
+    expect([...foldOutcomes(outcomes).values()][0]?.['attributes']).toMatchObject({
       ended_at: '2026-01-31T02:01:30.000Z',
     });
   });
 
   it('a start after an end, or after a long silence, is another alarm', () => {
-    expect(shortOf(runAt([0, adas({ flag: 1 })], [40, adas({ flag: 2 })], [50, adas({ flag: 1 })]))).toEqual([
+    expect(summarize(runAt([0, adas({ flag: 1 })], [40, adas({ flag: 2 })], [50, adas({ flag: 1 })]))).toEqual([
       '0 adas_forward_collision 1',
       '50 adas_forward_collision 1',
     ]);
-    expect(shortOf(runAt([0, adas({ flag: 1 })], [61, adas({ flag: 1 })]))).toHaveLength(2);
+    expect(summarize(runAt([0, adas({ flag: 1 })], [61, adas({ flag: 1 })]))).toHaveLength(2);
   });
 
   it('events with other ids are separate; equal ones within 30 seconds are counted', () => {
     const outcomes = runAt([0, bsd()], [10, bsd({ alarmId: 2 })], [30, bsd()], [31, bsd()]);
-    expect(shortOf(outcomes)).toEqual(['0 bsd_rear 1', '10 bsd_rear 2', '31 bsd_rear 1']);
-    expect([...notificationsOf(outcomes).values()][0]?.['attributes']).toMatchObject({ count: 2 });
+    expect(summarize(outcomes)).toEqual(['0 bsd_rear 1', '10 bsd_rear 2', '31 bsd_rear 1']);
+    expect([...foldOutcomes(outcomes).values()][0]?.['attributes']).toMatchObject({ count: 2 });
   });
 
   it('equal alarms of one report are counted; other subjects of the type are not', () => {
     const overload = createAdditionalItem(additionalItemDefinitions.videoAlarm, { videoAlarm: 1 << 5 });
     const outcomes = runAt([0, overload, driving(9), driving(9)]);
-    expect(shortOf(outcomes)).toEqual(['0 abnormal_driving', '0 abnormal_driving 1']);
-    expect([...notificationsOf(outcomes).values()][1]?.['attributes']).toMatchObject({ count: 2 });
+    expect(summarize(outcomes)).toEqual(['0 abnormal_driving', '0 abnormal_driving 1']);
+    expect([...foldOutcomes(outcomes).values()][1]?.['attributes']).toMatchObject({ count: 2 });
   });
 
   it('a late end ends the alarm that started in time', () => {
@@ -274,8 +274,8 @@ describe('start, end and single events', () => {
       { at: 500 },
       { at: 100, extras: [dsm({ flag: 2 })], isLate: true },
     ]);
-    expect(shortOf(outcomes)).toEqual(['0 dsm_fatigue 1']);
-    expect([...notificationsOf(outcomes).values()][0]?.['attributes']).toMatchObject({
+    expect(summarize(outcomes)).toEqual(['0 dsm_fatigue 1']);
+    expect([...foldOutcomes(outcomes).values()][0]?.['attributes']).toMatchObject({
       ended_at: '2026-01-31T02:01:40.000Z',
     });
   });
@@ -286,8 +286,8 @@ describe('start, end and single events', () => {
       { at: 0, extras: [dsm({ flag: 1 })], isLate: true },
       { at: 60, extras: [dsm({ flag: 2 })], isLate: true },
     ]);
-    expect(outcomes[1]?.raised[0]?.backfilled).toBe(true);
-    expect([...notificationsOf(outcomes).values()][0]?.['attributes']).toMatchObject({
+    expect(outcomes[1]?.findings[0]?.backfilled).toBe(true);
+    expect([...foldOutcomes(outcomes).values()][0]?.['attributes']).toMatchObject({
       ended_at: '2026-01-31T02:01:00.000Z',
     });
   });
@@ -304,8 +304,8 @@ describe('tyres (item 0x66)', () => {
     [7, ['battery']],
   ])('bit %i is %j', (bit, reasons) => {
     const outcomes = runAt([0, tpms({ wheels: [wheel(2, (1 << bit) | 1)] })]);
-    expect(shortOf(outcomes)).toEqual(['0 tyre_pressure tyre:2']);
-    expect(outcomes[0]?.raised[0]?.attributes).toEqual({
+    expect(summarize(outcomes)).toEqual(['0 tyre_pressure tyre:2']);
+    expect(outcomes[0]?.findings[0]?.attributes).toEqual({
       alarm_id: 1,
       tyres: [{ position: 2, pressure_kpa: 180, temperature_c: 40, battery_percent: 90, reasons }],
     });
@@ -313,17 +313,17 @@ describe('tyres (item 0x66)', () => {
 
   it('each is a separate alarm; a periodic report is none', () => {
     const outcomes = runAt([0, tpms({ wheels: [wheel(0, 2), wheel(1, 1), wheel(3, 0b1000010)] })]);
-    expect(shortOf(outcomes)).toEqual(['0 tyre_pressure tyre:0', '0 tyre_pressure tyre:3']);
+    expect(summarize(outcomes)).toEqual(['0 tyre_pressure tyre:0', '0 tyre_pressure tyre:3']);
   });
 
   it('an unlisted reason is unknown, with its bytes', () => {
-    expect(shortOf(runAt([0, tpms({ wheels: [wheel(0, 1 << 9)] })]))).toEqual(['0 unknown_alarm tpms:0:9']);
+    expect(summarize(runAt([0, tpms({ wheels: [wheel(0, 1 << 9)] })]))).toEqual(['0 unknown_alarm tpms:0:9']);
   });
 
   it('the newest reading of a tyre within 30 seconds updates the first one', () => {
     const outcomes = runAt([0, tpms()], [10, tpms({ wheels: [wheel(0, 0b1000100)] })]);
-    expect(shortOf(outcomes)).toEqual(['0 tyre_pressure tyre:0']);
-    expect([...notificationsOf(outcomes).values()][0]?.['attributes']).toMatchObject({
+    expect(summarize(outcomes)).toEqual(['0 tyre_pressure tyre:0']);
+    expect([...foldOutcomes(outcomes).values()][0]?.['attributes']).toMatchObject({
       count: 2,
       tyres: [{ reasons: ['low', 'leak'] }],
     });
@@ -332,13 +332,13 @@ describe('tyres (item 0x66)', () => {
   it('a normal tyre ends its alarm, and has no effect without one', () => {
     const well = tpms({ flag: 2, wheels: [wheel(0, 0), wheel(1, 0)] });
     const outcomes = runAt([0, tpms({ flag: 1 })], [60, well]);
-    expect(shortOf(outcomes)).toEqual(['0 tyre_pressure tyre:0']);
-    expect(outcomes[1]?.amended).toHaveLength(1);
+    expect(summarize(outcomes)).toEqual(['0 tyre_pressure tyre:0']);
+    expect(outcomes[1]?.updates).toHaveLength(1);
   });
 
   it('an item without tyres is kept unless it only ends', () => {
-    expect(shortOf(runAt([0, tpms({ wheels: [] })]))).toEqual(['0 tyre_pressure']);
-    expect(shortOf(runAt([0, tpms({ wheels: [], flag: 2 })]))).toEqual([]);
+    expect(summarize(runAt([0, tpms({ wheels: [] })]))).toEqual(['0 tyre_pressure']);
+    expect(summarize(runAt([0, tpms({ wheels: [], flag: 2 })]))).toEqual([]);
   });
 });
 
@@ -346,7 +346,7 @@ it.each([0x64, 0x65, 0x66, 0x67, 0x70, 0x14, 0x15, 0x16, 0x17, 0x18, 0x11, 0x12,
   'an item 0x%s of another length is non-standard, and no alarm',
   (id) => {
     for (const length of [0, 1, 8]) {
-      expect(shortOf(runAt([0, { id, bytes: Buffer.alloc(length, 0xff) }]))).toEqual([]);
+      expect(summarize(runAt([0, { id, bytes: Buffer.alloc(length, 0xff) }]))).toEqual([]);
     }
   },
 );
@@ -362,8 +362,12 @@ describe('files of an alarm on the terminal', () => {
   });
   const hexOf = (attachmentCount: number, seq = 0): string => tagOf(attachmentCount, seq).raw.toString('hex');
   const attachedBy = (...sketches: readonly (readonly [number, ...AdditionalItem[]])[]) =>
-    runAt(...sketches).map(({ attached = [] }) =>
-      attached.map(({ dedupeKey, tagHex, count }) => [dedupeKey.split(':').slice(1).join(':'), tagHex, count]),
+    runAt(...sketches).map(({ attachmentRequests = [] }) =>
+      attachmentRequests.map(({ dedupeKey, tagHex, count }) => [
+        dedupeKey.split(':').slice(1).join(':'),
+        tagHex,
+        count,
+      ]),
     );
 
   it.each([
@@ -411,7 +415,7 @@ describe('files of an alarm on the terminal', () => {
   ])('an alarm that arrives %s late', (_case, hours, wanted) => {
     const report = reportOf({ at: 0, extras: [adas({ tag: tagOf(1) })], isLate: true, backfilled: true });
     const position = { ...report.position, serverTimestamp: startMs + hours * 3_600_000 };
-    const { raised, attached = [] } = terminalAlarms.step(undefined, { ...report, position }, context);
-    expect([raised.length, attached.length]).toEqual([1, wanted]);
+    const { findings, attachmentRequests = [] } = terminalAlarms.step(undefined, { ...report, position }, context);
+    expect([findings.length, attachmentRequests.length]).toEqual([1, wanted]);
   });
 });

@@ -5,14 +5,14 @@ import {
   type CameraTime,
   readAdditionalItem,
 } from '@fleet/jt808';
-import { kindOfSource } from '../../domains/notifications/types.ts';
+import { findTypeOfSource } from '../../domains/notifications/types.ts';
 import type { Report } from '../../telemetry/report.ts';
 import { type AlarmEvent, bitsOf, type Phase } from './signals.ts';
 
-type Place = Pick<AlarmEvent, 'atMs' | 'latitude' | 'longitude' | 'gpsValid'>;
+type EventPosition = Pick<AlarmEvent, 'atMs' | 'latitude' | 'longitude' | 'gpsValid'>;
 
 /** Time and position of a T/JSATL 12 item; coordinates without a hemisphere. */
-interface ItemPlace {
+interface ItemPosition {
   readonly latitudeDeg: number;
   readonly longitudeDeg: number;
   readonly time: CameraTime;
@@ -64,9 +64,9 @@ function adas(extra: AdditionalItem, report: Report, offset: string): AlarmEvent
   if (item === undefined) return [];
   return [
     {
-      ...named('adas', item.type, item.alarmId),
-      ...placeOf(item, report, offset),
-      ...gravity(item.level),
+      ...typeAndSubject('adas', item.type, item.alarmId),
+      ...locateItem(item, report, offset),
+      ...severityOf(item.level),
       ...filesOf(item.tag),
       phase: phaseOf(item.flag),
       attributes: {
@@ -89,9 +89,9 @@ function dsm(extra: AdditionalItem, report: Report, offset: string): AlarmEvent[
   if (item === undefined) return [];
   return [
     {
-      ...named('dsm', item.type, item.alarmId),
-      ...placeOf(item, report, offset),
-      ...gravity(item.level),
+      ...typeAndSubject('dsm', item.type, item.alarmId),
+      ...locateItem(item, report, offset),
+      ...severityOf(item.level),
       ...filesOf(item.tag),
       phase: phaseOf(item.flag),
       attributes: {
@@ -110,8 +110,8 @@ function bsd(extra: AdditionalItem, report: Report, offset: string): AlarmEvent[
   if (item === undefined) return [];
   return [
     {
-      ...named('bsd', item.type, item.alarmId),
-      ...placeOf(item, report, offset),
+      ...typeAndSubject('bsd', item.type, item.alarmId),
+      ...locateItem(item, report, offset),
       ...filesOf(item.tag),
       phase: phaseOf(item.flag),
       attributes: { ...codeAttributes('bsd', item.type, extra), alarm_id: item.alarmId, ...attachments(item.tag) },
@@ -126,13 +126,13 @@ function bsd(extra: AdditionalItem, report: Report, offset: string): AlarmEvent[
 function intenseDriving(extra: AdditionalItem, report: Report): AlarmEvent[] {
   const item = readAdditionalItem(additionalItemDefinitions.intenseDriving, extra);
   if (item === undefined) return [];
-  const type = (kindOfSource(`driving:${item.type}`) ?? kindOfSource('driving'))?.type ?? 'unknown_alarm';
+  const type = (findTypeOfSource(`driving:${item.type}`) ?? findTypeOfSource('driving'))?.type ?? 'unknown_alarm';
   return [
     {
       type,
       subject: String(item.alarmId),
       phase: phaseOf(item.flag),
-      ...reportPlace(report),
+      ...reportPosition(report),
       attributes: { alarm_id: item.alarmId, code: item.type, raw: item.detail.toString('hex') },
     },
   ];
@@ -142,7 +142,7 @@ function intenseDriving(extra: AdditionalItem, report: Report): AlarmEvent[] {
 function tyres(extra: AdditionalItem, report: Report, offset: string): AlarmEvent[] {
   const item = readAdditionalItem(additionalItemDefinitions.tpmsAlarm, extra);
   if (item === undefined) return [];
-  const shared = { ...placeOf(item, report, offset), ...filesOf(item.tag), phase: phaseOf(item.flag) };
+  const shared = { ...locateItem(item, report, offset), ...filesOf(item.tag), phase: phaseOf(item.flag) };
   const base = { alarm_id: item.alarmId, ...attachments(item.tag) };
   if (item.wheels.length === 0) {
     return [
@@ -183,19 +183,20 @@ function tyres(extra: AdditionalItem, report: Report, offset: string): AlarmEven
 type Family = 'adas' | 'dsm' | 'bsd';
 
 /** Notification type of the terminal's code; the alarm's id is the subject. */
-function named(family: Family, code: number, alarmId: number): Pick<AlarmEvent, 'type' | 'subject'> {
-  const kind = kindOfSource(`${family}:${code}`);
+function typeAndSubject(family: Family, code: number, alarmId: number): Pick<AlarmEvent, 'type' | 'subject'> {
+  const kind = findTypeOfSource(`${family}:${code}`);
   if (kind !== undefined) return { type: kind.type, subject: String(alarmId) };
   return { type: 'unknown_alarm', subject: `${family}:${code}:${alarmId}` };
 }
 
 /** Details that explain an unlisted code. */
 const codeAttributes = (family: Family, code: number, extra: AdditionalItem): Readonly<Record<string, unknown>> =>
-  kindOfSource(`${family}:${code}`) === undefined
+  findTypeOfSource(`${family}:${code}`) === undefined
     ? { item: `0x${extra.id.toString(16)}`, code, raw: extra.bytes.toString('hex') }
     : {};
 
-const gravity = (level: number): Pick<AlarmEvent, 'severity'> => (level === critical ? { severity: 'critical' } : {});
+const severityOf = (level: number): Pick<AlarmEvent, 'severity'> =>
+  level === critical ? { severity: 'critical' } : {};
 
 /** Number of the alarm's files on the terminal. */
 const attachments = ({ attachmentCount }: AlarmTag): Readonly<Record<string, unknown>> =>
@@ -205,16 +206,16 @@ const attachments = ({ attachmentCount }: AlarmTag): Readonly<Record<string, unk
 const filesOf = ({ attachmentCount: count, raw }: AlarmTag): Pick<AlarmEvent, 'tag'> =>
   count > 0 && raw !== undefined ? { tag: { hex: raw.toString('hex'), count } } : {};
 
-const reportPlace = ({ position }: Report): Place => ({
+const reportPosition = ({ position }: Report): EventPosition => ({
   atMs: position.timestamp,
   latitude: position.latitude,
   longitude: position.longitude,
   gpsValid: position.gpsValid,
 });
 
-function placeOf(item: ItemPlace, report: Report, offset: string): Place {
-  const place = reportPlace(report);
-  const atMs = momentOf(item.time, offset);
+function locateItem(item: ItemPosition, report: Report, offset: string): EventPosition {
+  const place = reportPosition(report);
+  const atMs = parseItemTime(item.time, offset);
   const isNear = atMs !== undefined && Math.abs(atMs - place.atMs) <= trustMs;
   const isFix = ((item.vehicleStatus >>> fixBit) & 1) === 1 && (item.latitudeDeg !== 0 || item.longitudeDeg !== 0);
   const hasPlace = isFix && item.latitudeDeg <= 90 && item.longitudeDeg <= 180;
@@ -234,7 +235,7 @@ function placeOf(item: ItemPlace, report: Report, offset: string): Place {
 }
 
 /** A time of the terminal's own clock. */
-function momentOf(time: CameraTime, offset: string): number | undefined {
+function parseItemTime(time: CameraTime, offset: string): number | undefined {
   if (typeof time !== 'string') return undefined;
   const atMs = Date.parse(`${time}${offset}`);
   return Number.isNaN(atMs) ? undefined : atMs;

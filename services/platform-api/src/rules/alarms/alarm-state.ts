@@ -18,7 +18,7 @@ export interface OpenAlarm {
 }
 
 /** A notification into which equal alarms within 30 seconds are folded. */
-export interface First {
+export interface FoldedAlarm {
   readonly type: string;
   readonly subject: string;
   readonly atMs: number;
@@ -29,7 +29,7 @@ export interface First {
 }
 
 /** State of one sequence of reports: timely or late ones. */
-export interface Slice {
+export interface ReportSequence {
   /** Time of its newest report. */
   readonly atMs: number;
   /** By type and subject. */
@@ -40,16 +40,16 @@ export interface Slice {
 
 /** State of the rule of terminal alarms. */
 export interface AlarmState {
-  readonly present?: Slice;
+  readonly present?: ReportSequence;
   /** Late reports have a separate slice, so that they do not change the present. */
-  readonly late?: Slice;
-  readonly firsts?: readonly First[];
+  readonly late?: ReportSequence;
+  readonly firsts?: readonly FoldedAlarm[];
 }
 
 /** Retention of ended alarms, so that a repeated report is no new alarm. */
 export const retentionMs = 600_000;
 /** Late reports further apart than this are separate: their alarms are not the same. */
-export const lateRunMs = 600_000;
+export const lateGapMs = 600_000;
 /** Time after which the end of an alarm is not expected any more. */
 const endWaitMs = 86_400_000;
 /** Terminals that never send an end would fill the state. */
@@ -59,12 +59,12 @@ const maxFirsts = 64;
 const distance = (left: number, right: number): number => Math.abs(left - right);
 
 /** Returns the slice without alarms that ended long ago; undefined if it is empty. */
-export function tidied(state: AlarmState, atMs: number, isLate: boolean, foldMs: number): AlarmState | undefined {
+export function pruneState(state: AlarmState, atMs: number, isLate: boolean, foldMs: number): AlarmState | undefined {
   const firsts = (state.firsts ?? [])
     .filter((first) => first.late !== isLate || distance(first.seenMs, atMs) <= Math.max(foldMs, retentionMs))
     .slice(-maxFirsts);
-  const present = isLate ? state.present : tidiedSlice(state.present, atMs);
-  const late = isLate ? tidiedSlice(state.late, atMs) : state.late;
+  const present = isLate ? state.present : pruneSequence(state.present, atMs);
+  const late = isLate ? pruneSequence(state.late, atMs) : state.late;
   const rest = {
     ...(present === undefined ? {} : { present }),
     ...(late === undefined ? {} : { late }),
@@ -73,7 +73,7 @@ export function tidied(state: AlarmState, atMs: number, isLate: boolean, foldMs:
   return Object.keys(rest).length === 0 ? undefined : rest;
 }
 
-function tidiedSlice(slice: Slice | undefined, atMs: number): Slice | undefined {
+function pruneSequence(slice: ReportSequence | undefined, atMs: number): ReportSequence | undefined {
   if (slice === undefined) return undefined;
   const conditions = Object.entries(slice.conditions).filter(
     ([, { clearMs }]) => clearMs === null || distance(clearMs, atMs) <= retentionMs,

@@ -2,7 +2,7 @@ import { additionalItemDefinitions, createAdditionalItem } from '@fleet/jt808';
 import { describe, expect, it } from '@jest/globals';
 import { currentAlarms } from './current-alarms.ts';
 import { terminalAlarms } from './terminal-alarms.ts';
-import { context, notificationsOf, reportOf, run, shortOf, startMs } from './testing.ts';
+import { context, foldOutcomes, reportOf, run, startMs, summarize } from './testing.ts';
 
 /** Alarm bits by type, except bit 1. */
 const bitTypes: readonly (readonly [number, string])[] = [
@@ -50,7 +50,7 @@ describe('the alarm word', () => {
     ),
   )('of %s: bit %i is %s', (edition, bit, type) => {
     const [outcome] = run(terminalAlarms, [{ at: 0, bits: [bit], edition }]);
-    expect(outcome?.raised).toEqual([
+    expect(outcome?.findings).toEqual([
       {
         type,
         subject: '',
@@ -62,33 +62,33 @@ describe('the alarm word', () => {
         backfilled: false,
       },
     ]);
-    expect(outcome?.turned).toBe(true);
+    expect(outcome?.mustPersist).toBe(true);
     expect(currentAlarms(reportOf({ at: 0, bits: [bit], edition }))).toEqual([type]);
   });
 
   it.each(newBits)('bit %i is %s from 2019 on, and reserved before', (bit, type) => {
-    expect(shortOf(run(terminalAlarms, [{ at: 0, bits: [bit], edition: '2019' }]))).toEqual([`0 ${type}`]);
+    expect(summarize(run(terminalAlarms, [{ at: 0, bits: [bit], edition: '2019' }]))).toEqual([`0 ${type}`]);
     for (const edition of ['2011', '2013'] as const) {
       const outcomes = run(terminalAlarms, [{ at: 0, bits: [bit], edition }]);
-      expect(shortOf(outcomes)).toEqual([`0 unknown_alarm alarm:${bit}`]);
-      expect(outcomes[0]?.raised[0]?.attributes).toEqual({ bit });
+      expect(summarize(outcomes)).toEqual([`0 unknown_alarm alarm:${bit}`]);
+      expect(outcomes[0]?.findings[0]?.attributes).toEqual({ bit });
     }
   });
 
   it('bit 31 is an opened door before 2019, and reserved since', () => {
-    const at = (edition: '2011' | '2013' | '2019') => shortOf(run(terminalAlarms, [{ at: 0, bits: [31], edition }]));
+    const at = (edition: '2011' | '2013' | '2019') => summarize(run(terminalAlarms, [{ at: 0, bits: [31], edition }]));
     expect(at('2011')).toEqual(['0 illegal_door_open']);
     expect(at('2013')).toEqual(['0 illegal_door_open']);
     expect(at('2019')).toEqual(['0 unknown_alarm alarm:31']);
   });
 
   it('bit 1 belongs to the overspeed rule, but is among the current alarms', () => {
-    expect(shortOf(run(terminalAlarms, [{ at: 0, bits: [1] }]))).toEqual([]);
+    expect(summarize(run(terminalAlarms, [{ at: 0, bits: [1] }]))).toEqual([]);
     expect(currentAlarms(reportOf({ at: 0, bits: [0, 1] }))).toEqual(['sos', 'overspeed']);
   });
 
   it('two reserved bits are two alarms', () => {
-    expect(shortOf(run(terminalAlarms, [{ at: 0, bits: [15, 16] }]))).toEqual([
+    expect(summarize(run(terminalAlarms, [{ at: 0, bits: [15, 16] }]))).toEqual([
       '0 unknown_alarm alarm:15',
       '0 unknown_alarm alarm:16',
     ]);
@@ -101,15 +101,15 @@ describe('the alarm word', () => {
       { at: 10, edition: 'partner' },
       { at: 50, bits: [0] },
     ]);
-    expect(shortOf(outcomes)).toEqual(['0 sos']);
+    expect(summarize(outcomes)).toEqual(['0 sos']);
   });
 });
 
 describe('items of areas and routes', () => {
   it('report the entered area', () => {
     const outcomes = run(terminalAlarms, [{ at: 0, bits: [20], extras: [crossing(1, 5, 0)] }]);
-    expect(shortOf(outcomes)).toEqual(['0 geofence terminal:1:5:enter']);
-    expect(outcomes[0]?.raised[0]?.attributes).toEqual({
+    expect(summarize(outcomes)).toEqual(['0 geofence terminal:1:5:enter']);
+    expect(outcomes[0]?.findings[0]?.attributes).toEqual({
       bit: 20,
       event: 'enter',
       area_id: 5,
@@ -124,22 +124,26 @@ describe('items of areas and routes', () => {
       ...context,
       geofences: [geofence],
     });
-    expect(outcomes[0]?.raised[0]?.attributes).toMatchObject({ event: 'exit', geofence_id: 5, geofence_name: 'Depot' });
+    expect(outcomes[0]?.findings[0]?.attributes).toMatchObject({
+      event: 'exit',
+      geofence_id: 5,
+      geofence_name: 'Depot',
+    });
   });
 
   it('belong to the bit of their kind', () => {
     const extras = [crossing(3, 8, 0), crossing(4, 9, 1)];
-    expect(shortOf(run(terminalAlarms, [{ at: 0, bits: [20, 21], extras }]))).toEqual([
+    expect(summarize(run(terminalAlarms, [{ at: 0, bits: [20, 21], extras }]))).toEqual([
       '0 geofence terminal:3:8:enter',
       '0 route terminal:4:9:exit',
     ]);
   });
 
   it('belong to the only bit, whatever their kind', () => {
-    expect(shortOf(run(terminalAlarms, [{ at: 0, bits: [21], extras: [crossing(1, 9, 0)] }]))).toEqual([
+    expect(summarize(run(terminalAlarms, [{ at: 0, bits: [21], extras: [crossing(1, 9, 0)] }]))).toEqual([
       '0 route terminal:1:9:enter',
     ]);
-    expect(shortOf(run(terminalAlarms, [{ at: 0, bits: [23], extras: [crossing(4, 9, 1)] }]))).toEqual([
+    expect(summarize(run(terminalAlarms, [{ at: 0, bits: [23], extras: [crossing(4, 9, 1)] }]))).toEqual([
       '0 route_deviation terminal:4:9:exit',
     ]);
   });
@@ -149,14 +153,14 @@ describe('items of areas and routes', () => {
       { at: 0, bits: [20], extras: [crossing(1, 5, 0)] },
       { at: 10, bits: [20], extras: [crossing(1, 5, 1)] },
     ]);
-    expect(shortOf(outcomes)).toEqual(['0 geofence terminal:1:5:enter', '10 geofence terminal:1:5:exit']);
+    expect(summarize(outcomes)).toEqual(['0 geofence terminal:1:5:enter', '10 geofence terminal:1:5:exit']);
   });
 
   it('make coming back an alarm only after 60 seconds clear', () => {
     const at = (second: number, direction: number) => ({ at: second, bits: [20], extras: [crossing(1, 5, direction)] });
     const [entered, left] = ['0 geofence terminal:1:5:enter', '20 geofence terminal:1:5:exit'];
-    expect(shortOf(run(terminalAlarms, [at(0, 0), at(20, 1), at(45, 0)]))).toEqual([entered, left]);
-    expect(shortOf(run(terminalAlarms, [at(0, 0), at(20, 1), { at: 21 }, at(80, 0)]))).toEqual([
+    expect(summarize(run(terminalAlarms, [at(0, 0), at(20, 1), at(45, 0)]))).toEqual([entered, left]);
+    expect(summarize(run(terminalAlarms, [at(0, 0), at(20, 1), { at: 21 }, at(80, 0)]))).toEqual([
       entered,
       left,
       '80 geofence terminal:1:5:enter',
@@ -168,7 +172,7 @@ describe('items of areas and routes', () => {
       { at: 0, bits: [20], extras: [crossing(1, 5, 0)] },
       { at: 100, bits: [20] },
     ]);
-    expect(shortOf(outcomes)).toEqual(['0 geofence terminal:1:5:enter']);
+    expect(summarize(outcomes)).toEqual(['0 geofence terminal:1:5:enter']);
   });
 
   it.each([
@@ -180,8 +184,8 @@ describe('items of areas and routes', () => {
       createAdditionalItem(additionalItemDefinitions.segmentTime, { segmentId: 3, travelTimeS: 90, result }),
     ];
     const outcomes = run(terminalAlarms, [{ at: 0, bits: [22], extras }]);
-    expect(shortOf(outcomes)).toEqual([`0 route_segment_time terminal:3:${word}`]);
-    expect(outcomes[0]?.raised[0]?.attributes).toEqual({
+    expect(summarize(outcomes)).toEqual([`0 route_segment_time terminal:3:${word}`]);
+    expect(outcomes[0]?.findings[0]?.attributes).toEqual({
       bit: 22,
       segment_id: 3,
       travel_time_seconds: 90,
@@ -198,24 +202,27 @@ describe('raising of a bit', () => {
     );
 
   it('happens once while it is active', () => {
-    expect(shortOf(ups(2, [0, true], [40, true], [4000, true], [40_000, true]))).toEqual(['0 fatigue_driving']);
+    expect(summarize(ups(2, [0, true], [40, true], [4000, true], [40_000, true]))).toEqual(['0 fatigue_driving']);
   });
 
   it('is repeated only after 60 seconds clear', () => {
-    expect(shortOf(ups(2, [0, true], [100, false], [159, true], [200, false], [259, true]))).toEqual([
+    expect(summarize(ups(2, [0, true], [100, false], [159, true], [200, false], [259, true]))).toEqual([
       '0 fatigue_driving',
     ]);
-    expect(shortOf(ups(2, [0, true], [100, false], [160, true]))).toEqual(['0 fatigue_driving', '160 fatigue_driving']);
+    expect(summarize(ups(2, [0, true], [100, false], [160, true]))).toEqual([
+      '0 fatigue_driving',
+      '160 fatigue_driving',
+    ]);
   });
 
   it('is repeated at the first clear report if it is critical', () => {
-    expect(shortOf(ups(0, [0, true], [100, false], [101, true]))).toEqual(['0 sos', '101 sos']);
+    expect(summarize(ups(0, [0, true], [100, false], [101, true]))).toEqual(['0 sos', '101 sos']);
   });
 
   it('is counted in the first one within 30 seconds', () => {
     const outcomes = ups(0, [0, true], [10, false], [20, true], [25, false], [30, true], [31, false], [32, true]);
-    expect(shortOf(outcomes)).toEqual(['0 sos', '32 sos']);
-    expect([...notificationsOf(outcomes).values()].map(({ attributes }) => attributes)).toEqual([
+    expect(summarize(outcomes)).toEqual(['0 sos', '32 sos']);
+    expect([...foldOutcomes(outcomes).values()].map(({ attributes }) => attributes)).toEqual([
       { bit: 0, count: 3 },
       { bit: 0 },
     ]);
@@ -226,16 +233,16 @@ describe('raising of a bit', () => {
     const again = reportOf({ at: 20, bits: [0] });
     const once = terminalAlarms.step(first?.state, again, context);
     expect(terminalAlarms.step(first?.state, again, context)).toEqual(once);
-    expect(once.amended).toEqual([{ dedupeKey: `138000000001:sos::${startMs}`, attributes: { count: 2 } }]);
+    expect(once.updates).toEqual([{ dedupeKey: `138000000001:sos::${startMs}`, attributes: { count: 2 } }]);
   });
 
   it('leaves no state some time after the end', () => {
     const outcomes = ups(2, [0, true], [10, false], [1000, false]);
-    expect(outcomes[2]).toEqual({ state: undefined, raised: [], amended: [], turned: false });
+    expect(outcomes[2]).toEqual({ state: undefined, findings: [], updates: [], mustPersist: false });
   });
 
   it('requires durable state at rise and end, not in between', () => {
-    expect(ups(2, [0, true], [50, true], [60, false], [70, false]).map(({ turned }) => turned)).toEqual([
+    expect(ups(2, [0, true], [50, true], [60, false], [70, false]).map(({ mustPersist }) => mustPersist)).toEqual([
       true,
       false,
       true,
@@ -253,8 +260,8 @@ describe('late reports', () => {
       { at: 120, bits: [2], isLate: true },
       { at: 1010, bits: [2] },
     ]);
-    expect(shortOf(outcomes)).toEqual(['110 fatigue_driving', '1010 fatigue_driving']);
-    expect(outcomes.flatMap(({ raised }) => raised.map(({ backfilled }) => backfilled))).toEqual([true, false]);
+    expect(summarize(outcomes)).toEqual(['110 fatigue_driving', '1010 fatigue_driving']);
+    expect(outcomes.flatMap(({ findings }) => findings.map(({ backfilled }) => backfilled))).toEqual([true, false]);
   });
 
   it('do not clear an active alarm', () => {
@@ -263,7 +270,7 @@ describe('late reports', () => {
       { at: 100, isLate: true },
       { at: 1040, bits: [0] },
     ]);
-    expect(shortOf(outcomes)).toEqual(['1000 sos']);
+    expect(summarize(outcomes)).toEqual(['1000 sos']);
   });
 
   it('raise no alarm that timely reports had at that time', () => {
@@ -272,7 +279,7 @@ describe('late reports', () => {
       { at: 1000, bits: [0] },
       { at: 500, bits: [0], isLate: true },
     ]);
-    expect(shortOf(outcomes)).toEqual(['0 sos']);
+    expect(summarize(outcomes)).toEqual(['0 sos']);
   });
 
   it('of another outage are another sequence', () => {
@@ -281,7 +288,7 @@ describe('late reports', () => {
       { at: 100, bits: [2], isLate: true },
       { at: 5000, bits: [2], isLate: true },
     ]);
-    expect(shortOf(outcomes)).toEqual(['100 fatigue_driving', '5000 fatigue_driving']);
+    expect(summarize(outcomes)).toEqual(['100 fatigue_driving', '5000 fatigue_driving']);
   });
 
   it('count in a present alarm within 30 seconds of it', () => {
@@ -289,12 +296,12 @@ describe('late reports', () => {
       { at: 1000, bits: [0] },
       { at: 990, bits: [0], isLate: true },
     ]);
-    expect(shortOf(outcomes)).toEqual(['1000 sos']);
-    expect([...notificationsOf(outcomes).values()][0]?.['attributes']).toEqual({ bit: 0, count: 2 });
+    expect(summarize(outcomes)).toEqual(['1000 sos']);
+    expect([...foldOutcomes(outcomes).values()][0]?.['attributes']).toEqual({ bit: 0, count: 2 });
   });
 
   it('newer than the last fix but old are processed normally, and marked', () => {
     const outcomes = run(terminalAlarms, [{ at: 0, bits: [0], backfilled: true }]);
-    expect(outcomes[0]?.raised[0]?.backfilled).toBe(true);
+    expect(outcomes[0]?.findings[0]?.backfilled).toBe(true);
   });
 });

@@ -1,7 +1,7 @@
 import { type AdditionalItem, additionalItemDefinitions, findAdditionalItem, readAdditionalItem } from '@fleet/jt808';
-import { kindOfSource } from '../../domains/notifications/types.ts';
+import { findTypeOfSource } from '../../domains/notifications/types.ts';
 import type { Report } from '../../telemetry/report.ts';
-import { bitsOf, type HeldAlarm } from './signals.ts';
+import { bitsOf, type SustainedAlarm } from './signals.ts';
 
 /** Bits of the alarm word (JT/T 808-2013 table 24) that this module treats specially. */
 const overspeedBit = 1;
@@ -21,7 +21,7 @@ const isDefined = (bit: number, edition: Report['edition']): boolean => {
 };
 
 const typeOfBit = (bit: number, edition: Report['edition']): string =>
-  (isDefined(bit, edition) ? kindOfSource(`alarm:${bit}`)?.type : undefined) ?? 'unknown_alarm';
+  (isDefined(bit, edition) ? findTypeOfSource(`alarm:${bit}`)?.type : undefined) ?? 'unknown_alarm';
 
 /** Returns the types of the active bits, including `overspeed`. */
 export const alarmWordTypes = ({ alarmWord, edition }: Report): string[] =>
@@ -31,7 +31,7 @@ export const alarmWordTypes = ({ alarmWord, edition }: Report): string[] =>
  * Returns the alarms of the alarm word except bit 1, which the `overspeed` rule merges with the platform's own
  * measurement. A bit that the edition reserves is `unknown_alarm`; items distinguish areas and routes.
  */
-export function alarmWordAlarms(report: Report): HeldAlarm[] {
+export function alarmWordAlarms(report: Report): SustainedAlarm[] {
   if (report.alarmWord === 0) return [];
   return bitsOf(report.alarmWord)
     .filter((bit) => bit !== overspeedBit)

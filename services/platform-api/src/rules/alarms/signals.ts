@@ -1,7 +1,7 @@
 import type { Severity } from '../../domains/notifications/types.ts';
 
 /** An active alarm: it lasts from the first report that has it to the first that lacks it. */
-export interface HeldAlarm {
+export interface SustainedAlarm {
   readonly type: string;
   readonly subject: string;
   readonly attributes: Readonly<Record<string, unknown>>;

@@ -66,12 +66,12 @@ it('amend only raised notifications, and raise none twice', () => {
       for (const sketch of inOrder) {
         const outcome = terminalAlarms.step(state, reportOf({ ...sketch, isLate: false }), context);
         state = outcome.state;
-        for (const each of outcome.raised) {
+        for (const each of outcome.findings) {
           const key = dedupeKeyOf(context.vehicle.imei, each);
           expect(raised).not.toContain(key);
           raised.add(key);
         }
-        for (const { dedupeKey } of outcome.amended) expect(raised).toContain(dedupeKey);
+        for (const { dedupeKey } of outcome.updates) expect(raised).toContain(dedupeKey);
       }
     }),
     { numRuns: propertyRuns(300) },

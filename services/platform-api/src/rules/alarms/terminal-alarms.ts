@@ -1,10 +1,10 @@
 import type { Geofence } from '../../domains/geofences/schema.ts';
-import { quiet, type Rule } from '../rule.ts';
+import { noFindings, type Rule } from '../rule.ts';
 import { activeSafetyEvents } from './active-safety.ts';
-import { AlarmBook } from './alarm-book.ts';
 import type { AlarmState } from './alarm-state.ts';
+import { AlarmTracker } from './alarm-tracker.ts';
 import { alarmWordAlarms } from './alarm-word.ts';
-import type { HeldAlarm } from './signals.ts';
+import type { SustainedAlarm } from './signals.ts';
 import { videoAlarms } from './video-alarms.ts';
 
 /**
@@ -16,19 +16,19 @@ export const terminalAlarms: Rule<AlarmState> = {
   takesLate: true,
   step(state, report, context) {
     // Partners send no alarms, so their reports clear none.
-    if (report.edition === 'partner') return quiet<AlarmState>(state);
+    if (report.edition === 'partner') return noFindings<AlarmState>(state);
     const held = [...alarmWordAlarms(report), ...videoAlarms(report)];
     const events = activeSafetyEvents(report, context.vehicle.cameraUtcOffset);
-    if (state === undefined && held.length === 0 && events.length === 0) return quiet<AlarmState>(state);
-    const book = new AlarmBook(state, report, context);
-    book.hold(withNames(held, context.geofences));
-    for (const event of events) book.take(event);
-    return book.outcome();
+    if (state === undefined && held.length === 0 && events.length === 0) return noFindings<AlarmState>(state);
+    const tracker = new AlarmTracker(state, report, context);
+    tracker.updateSustained(withNames(held, context.geofences));
+    for (const event of events) tracker.addEvent(event);
+    return tracker.outcome();
   },
 };
 
 /** Returns the geofence of an area that was stored in the terminal. */
-function withNames(alarms: readonly HeldAlarm[], geofences: readonly Geofence[]): readonly HeldAlarm[] {
+function withNames(alarms: readonly SustainedAlarm[], geofences: readonly Geofence[]): readonly SustainedAlarm[] {
   if (!alarms.some(({ type }) => type === 'geofence')) return alarms;
   return alarms.map((alarm) => {
     const areaId = alarm.attributes['area_id'];

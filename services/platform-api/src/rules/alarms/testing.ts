@@ -87,13 +87,13 @@ export function run<S>(rule: Rule<S>, sketches: readonly Sketch[], judgedBy: Rul
 }
 
 /** Returns the notifications of outcomes by dedupe key, with amendments applied. */
-export function notificationsOf(outcomes: readonly Outcome<unknown>[]): Map<string, Record<string, unknown>> {
+export function foldOutcomes(outcomes: readonly Outcome<unknown>[]): Map<string, Record<string, unknown>> {
   const found = new Map<string, Record<string, unknown>>();
-  for (const { raised, amended } of outcomes) {
-    for (const each of raised) {
+  for (const { findings, updates } of outcomes) {
+    for (const each of findings) {
       found.set(dedupeKeyOf('138000000001', each), { ...each, attributes: { ...each.attributes } });
     }
-    for (const { dedupeKey, attributes } of amended) {
+    for (const { dedupeKey, attributes } of updates) {
       const known = found.get(dedupeKey);
       if (known === undefined) throw new Error(`${dedupeKey} was never raised`);
       known['attributes'] = { ...(known['attributes'] as object), ...attributes };
@@ -103,7 +103,9 @@ export function notificationsOf(outcomes: readonly Outcome<unknown>[]): Map<stri
 }
 
 /** Short form of raised notifications: second, type and subject. */
-export const shortOf = (outcomes: readonly Outcome<unknown>[]): string[] =>
-  outcomes.flatMap(({ raised }) =>
-    raised.map(({ atMs, type, subject }) => `${(atMs - startMs) / 1000} ${type}${subject === '' ? '' : ` ${subject}`}`),
+export const summarize = (outcomes: readonly Outcome<unknown>[]): string[] =>
+  outcomes.flatMap(({ findings }) =>
+    findings.map(
+      ({ atMs, type, subject }) => `${(atMs - startMs) / 1000} ${type}${subject === '' ? '' : ` ${subject}`}`,
+    ),
   );

@@ -2,7 +2,7 @@ import { additionalItemDefinitions, createAdditionalItem } from '@fleet/jt808';
 import { describe, expect, it } from '@jest/globals';
 import { currentAlarms } from './current-alarms.ts';
 import { terminalAlarms } from './terminal-alarms.ts';
-import { reportOf, run, shortOf } from './testing.ts';
+import { reportOf, run, summarize } from './testing.ts';
 
 const mask = (...bits: readonly number[]) => bits.reduce((word, bit) => (word | (1 << bit)) >>> 0, 0);
 const video = (...bits: readonly number[]) =>
@@ -24,14 +24,14 @@ describe('video alarms (items 0x14 to 0x18, JT/T 1078-2016 tables 13 and 14)', (
     [5, 'abnormal_driving'],
     [6, 'alarm_storage_full'],
   ])('bit %i is %s', (bit, type) => {
-    expect(shortOf(run(terminalAlarms, [{ at: 0, extras: [video(bit)] }]))).toEqual([`0 ${type}`]);
+    expect(summarize(run(terminalAlarms, [{ at: 0, extras: [video(bit)] }]))).toEqual([`0 ${type}`]);
     expect(currentAlarms(reportOf({ at: 0, extras: [video(bit)] }))).toEqual([type]);
   });
 
   it('a reserved bit is unknown, and recorded', () => {
     const outcomes = run(terminalAlarms, [{ at: 0, extras: [video(9, 31)] }]);
-    expect(shortOf(outcomes)).toEqual(['0 unknown_alarm video:9', '0 unknown_alarm video:31']);
-    expect(outcomes[0]?.raised[0]?.attributes).toEqual({ item: '0x14', bit: 9 });
+    expect(summarize(outcomes)).toEqual(['0 unknown_alarm video:9', '0 unknown_alarm video:31']);
+    expect(outcomes[0]?.findings[0]?.attributes).toEqual({ item: '0x14', bit: 9 });
   });
 
   it('is one for each channel', () => {
@@ -39,13 +39,13 @@ describe('video alarms (items 0x14 to 0x18, JT/T 1078-2016 tables 13 and 14)', (
       { at: 0, extras: [video(0, 1), lost(0, 31), covered(2)] },
       { at: 10, extras: [video(0, 1), lost(0, 1, 31), covered(2)] },
     ]);
-    expect(shortOf(outcomes)).toEqual([
+    expect(summarize(outcomes)).toEqual([
       '0 video_signal_loss channel:1',
       '0 video_signal_loss channel:32',
       '0 video_obstructed channel:3',
       '10 video_signal_loss channel:2',
     ]);
-    expect(outcomes[0]?.raised.map(({ attributes }) => attributes)).toEqual([
+    expect(outcomes[0]?.findings.map(({ attributes }) => attributes)).toEqual([
       { channels: [1] },
       { channels: [32] },
       { channels: [3] },
@@ -58,7 +58,7 @@ describe('video alarms (items 0x14 to 0x18, JT/T 1078-2016 tables 13 and 14)', (
       { at: 100, extras: [video(0), lost(1)] },
       { at: 200, extras: [video(0), lost(0, 1)] },
     ]);
-    expect(shortOf(outcomes)).toEqual([
+    expect(summarize(outcomes)).toEqual([
       '0 video_signal_loss channel:1',
       '0 video_signal_loss channel:2',
       '200 video_signal_loss channel:1',
@@ -67,17 +67,17 @@ describe('video alarms (items 0x14 to 0x18, JT/T 1078-2016 tables 13 and 14)', (
 
   it('is one for each storage unit, main and backup', () => {
     const outcomes = run(terminalAlarms, [{ at: 0, extras: [video(2), storage(0, 11, 12, 15)] }]);
-    expect(shortOf(outcomes)).toEqual([
+    expect(summarize(outcomes)).toEqual([
       '0 storage_fault main:1',
       '0 storage_fault main:12',
       '0 storage_fault backup:1',
       '0 storage_fault backup:4',
     ]);
-    expect(outcomes[0]?.raised[2]?.attributes).toEqual({ storage: { kind: 'backup', number: 1 } });
+    expect(outcomes[0]?.findings[2]?.attributes).toEqual({ storage: { kind: 'backup', number: 1 } });
   });
 
   it('is active by its detail alone if the terminal omits item 0x14', () => {
-    expect(shortOf(run(terminalAlarms, [{ at: 0, extras: [covered(0)] }]))).toEqual(['0 video_obstructed channel:1']);
+    expect(summarize(run(terminalAlarms, [{ at: 0, extras: [covered(0)] }]))).toEqual(['0 video_obstructed channel:1']);
     expect(currentAlarms(reportOf({ at: 0, extras: [lost(1)] }))).toEqual(['video_signal_loss']);
   });
 
@@ -91,10 +91,10 @@ describe('video alarms (items 0x14 to 0x18, JT/T 1078-2016 tables 13 and 14)', (
   ])('abnormal driving has the behaviour, %s', (_case, item, attributes) => {
     const extras = [video(5), createAdditionalItem(additionalItemDefinitions.abnormalDriving, item)];
     const outcomes = run(terminalAlarms, [{ at: 0, extras }]);
-    expect(outcomes[0]?.raised[0]).toMatchObject({ type: 'abnormal_driving', subject: '', attributes });
+    expect(outcomes[0]?.findings[0]).toMatchObject({ type: 'abnormal_driving', subject: '', attributes });
   });
 
   it('items with detail but no alarm are ignored', () => {
-    expect(shortOf(run(terminalAlarms, [{ at: 0, extras: [video(), lost(), covered(), storage()] }]))).toEqual([]);
+    expect(summarize(run(terminalAlarms, [{ at: 0, extras: [video(), lost(), covered(), storage()] }]))).toEqual([]);
   });
 });

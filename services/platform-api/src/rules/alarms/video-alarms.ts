@@ -1,7 +1,7 @@
 import { type AdditionalItem, additionalItemDefinitions, findAdditionalItem, readAdditionalItem } from '@fleet/jt808';
-import { kindOfSource } from '../../domains/notifications/types.ts';
+import { findTypeOfSource } from '../../domains/notifications/types.ts';
 import type { Report } from '../../telemetry/report.ts';
-import { bitsOf, type HeldAlarm } from './signals.ts';
+import { bitsOf, type SustainedAlarm } from './signals.ts';
 
 /** Bits of item 0x14 (JT/T 1078-2016 table 14) with an item for their detail. */
 const lossBit = 0;
@@ -13,7 +13,7 @@ const behaviourBit = 5;
 const mainUnits = 12;
 const behaviours = ['fatigue', 'phone', 'smoking'] as const;
 
-const typeOfBit = (bit: number): string => kindOfSource(`video:${bit}`)?.type ?? 'unknown_alarm';
+const typeOfBit = (bit: number): string => findTypeOfSource(`video:${bit}`)?.type ?? 'unknown_alarm';
 
 interface VideoState {
   readonly bits: ReadonlySet<number>;
@@ -46,13 +46,13 @@ export const videoAlarmTypes = ({ extras }: Report): string[] =>
  * Returns the video alarms of items 0x14 to 0x18: one for each channel and storage unit, or one for all if the terminal
  * names none.
  */
-export function videoAlarms({ extras }: Report): HeldAlarm[] {
+export function videoAlarms({ extras }: Report): SustainedAlarm[] {
   if (extras.length === 0) return [];
   const state = readState(extras);
   return [...state.bits].flatMap((bit) => alarmsOfBit(bit, state, extras));
 }
 
-function alarmsOfBit(bit: number, state: VideoState, extras: readonly AdditionalItem[]): HeldAlarm[] {
+function alarmsOfBit(bit: number, state: VideoState, extras: readonly AdditionalItem[]): SustainedAlarm[] {
   const type = typeOfBit(bit);
   if (type === 'unknown_alarm') return [{ type, subject: `video:${bit}`, attributes: { item: '0x14', bit } }];
   if (bit === lossBit) return perChannel(type, state.lost);
@@ -61,12 +61,12 @@ function alarmsOfBit(bit: number, state: VideoState, extras: readonly Additional
   return [{ type, subject: '', attributes: bit === behaviourBit ? behaviourOf(extras) : {} }];
 }
 
-function perChannel(type: string, bits: readonly number[]): HeldAlarm[] {
+function perChannel(type: string, bits: readonly number[]): SustainedAlarm[] {
   if (bits.length === 0) return [{ type, subject: '', attributes: { channels: [] } }];
   return bits.map((bit) => ({ type, subject: `channel:${bit + 1}`, attributes: { channels: [bit + 1] } }));
 }
 
-function perUnit(type: string, bits: readonly number[]): HeldAlarm[] {
+function perUnit(type: string, bits: readonly number[]): SustainedAlarm[] {
   if (bits.length === 0) return [{ type, subject: '', attributes: {} }];
   return bits.map((bit) => {
     const isMain = bit < mainUnits;

@@ -28,19 +28,19 @@ export const codeLength = 5;
 const known = new WeakMap<Geofence, Area>();
 
 /** Returns the area of a geofence, created once for each loaded record. */
-export function areaOf(geofence: Geofence): Area {
+export function toArea(geofence: Geofence): Area {
   const found = known.get(geofence);
   if (found !== undefined) return found;
   const { type, points, radiusM, widthM } = geofence;
   const shape = JSON.stringify([geofence._id, type, points, radiusM, widthM]);
   const code = createHash('sha256').update(shape).digest('base64url').slice(0, codeLength);
-  const made: Area = { geofence, code, ...measuresOf(geofence, toPairs(points)) };
+  const made: Area = { geofence, code, ...createMeasures(geofence, toPairs(points)) };
   known.set(geofence, made);
   return made;
 }
 
 /** Like `depthM`, but returns negative infinity beyond the margin without measuring. */
-export function depthAt({ bounds, depthM }: Area, latitude: number, longitude: number): number {
+export function depthWithinBoundsM({ bounds, depthM }: Area, latitude: number, longitude: number): number {
   const isAtLatitude = latitude >= bounds.minLat && latitude <= bounds.maxLat;
   const isAtLongitude = (longitude >= bounds.minLng && longitude <= bounds.maxLng) || longitude + 360 <= bounds.maxLng;
   return isAtLatitude && isAtLongitude ? depthM(latitude, longitude) : Number.NEGATIVE_INFINITY;
@@ -48,7 +48,7 @@ export function depthAt({ bounds, depthM }: Area, latitude: number, longitude: n
 
 type Measures = Pick<Area, 'bounds' | 'innerM' | 'depthM'>;
 
-function measuresOf({ type, radiusM, widthM, areaM2 }: Geofence, positions: readonly Position[]): Measures {
+function createMeasures({ type, radiusM, widthM, areaM2 }: Geofence, positions: readonly Position[]): Measures {
   if (type === 'circle') return circle(positions[0] ?? [0, 0], radiusM ?? 0);
   if (type === 'corridor') return corridor(positions, (widthM ?? 0) / 2);
   const ring = toFlatLine(positions, true);

@@ -1,7 +1,7 @@
 import Flatbush from 'flatbush';
 import type { Geofence } from '../../domains/geofences/schema.ts';
 import { unwrapLongitude } from '../../geometry/positions.ts';
-import { type Area, areaOf } from './area.ts';
+import { type Area, toArea } from './area.ts';
 
 const none: readonly Area[] = [];
 
@@ -18,7 +18,7 @@ export class Areas {
   readonly #index: Flatbush | undefined;
 
   constructor(geofences: readonly Geofence[]) {
-    this.#areas = geofences.map(areaOf).sort((a, b) => a.geofence._id - b.geofence._id);
+    this.#areas = geofences.map(toArea).sort((a, b) => a.geofence._id - b.geofence._id);
     this.#byId = new Map(this.#areas.map((area) => [area.geofence._id, area]));
     this.codes = this.#areas.map(({ code }) => code).join('');
     this.lowestLimitKmh = Math.min(
@@ -44,7 +44,7 @@ export class Areas {
   }
 
   /** Returns areas whose bounds intersect a segment, each once, in no order. */
-  along(fromLat: number, fromLng: number, toLat: number, toLng: number): readonly Area[] {
+  findAlong(fromLat: number, fromLng: number, toLat: number, toLng: number): readonly Area[] {
     if (this.#index === undefined) return none;
     const end = unwrapLongitude(toLng, fromLng);
     const [south, north] = [Math.min(fromLat, toLat), Math.max(fromLat, toLat)];
@@ -61,7 +61,7 @@ export class Areas {
 const known = new WeakMap<readonly Geofence[], Areas>();
 
 /** Returns the index of a list of geofences, created once for each list. */
-export function areasOf(geofences: readonly Geofence[]): Areas {
+export function toAreas(geofences: readonly Geofence[]): Areas {
   const found = known.get(geofences);
   if (found !== undefined) return found;
   const made = new Areas(geofences);

@@ -153,19 +153,19 @@ describe('geofence rule compared with an oracle', () => {
           return geofenceOf({ shape: { type, positions: spots.map(place), ...size }, dwellSeconds: dwell });
         });
         const { counted, sketches } = trackOf(given, areas);
-        const watched = new RuleHarness(geofenceRule, contextOf());
+        const runner = new RuleHarness(geofenceRule, contextOf());
         let fixes = 0;
         for (const { spot, ...sketch } of sketches) {
           const known = geofences.filter((_geofence, at) => (shapes[at]?.fromFix ?? 0) <= fixes);
-          if (known.length !== watched.context.geofences.length) watched.context = contextOf({ geofences: known });
-          watched.report({ ...sketch, place: place(spot) });
+          if (known.length !== runner.context.geofences.length) runner.context = contextOf({ geofences: known });
+          runner.report({ ...sketch, place: place(spot) });
           if (counted[fixes]?.ms === startMs + sketch.at * 1_000 && sketch.gpsValid === true) fixes += 1;
         }
         for (const [at, area] of areas.entries()) {
           const [fromFix, dwell] = [shapes[at]?.fromFix ?? 0, shapes[at]?.dwell ?? null];
           const id = geofences[at]?._id;
           const expected = expectedEvents(area, counted.slice(fromFix), dwell);
-          const raised = watched.raised.filter(({ attributes }) => attributes['geofence_id'] === id);
+          const raised = runner.findings.filter(({ attributes }) => attributes['geofence_id'] === id);
           expect(raised.map(({ attributes, atMs }) => ({ event: attributes['event'], ms: atMs }))).toEqual(expected);
           found += expected.length;
           const crossings = expected.filter(({ event }) => event !== 'dwell');
@@ -173,7 +173,7 @@ describe('geofence rule compared with an oracle', () => {
             crossings.length > 0
               ? crossings.at(-1)?.event === 'enter'
               : area.depthM(counted[fromFix]?.spot ?? [1e6, 0]) >= 0;
-          expect(insideIds(watched.state).includes(id ?? 0)).toBe(isInside && counted.length > fromFix);
+          expect(insideIds(runner.state).includes(id ?? 0)).toBe(isInside && counted.length > fromFix);
         }
       }),
       { numRuns },

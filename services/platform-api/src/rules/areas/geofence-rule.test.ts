@@ -25,9 +25,9 @@ const fixes = (...places: readonly (readonly [at: number, northM: number])[]): R
 describe('crossings of geofences', () => {
   it('report the geofence, the event, the position and the time', () => {
     const yard = circleOf(500);
-    const watched = outside(yard).report(...fixes([0, 400], [5, 300], [10, 800], [15, 900]));
+    const runner = outside(yard).report(...fixes([0, 400], [5, 300], [10, 800], [15, 900]));
     const [latitude, longitude] = away(400);
-    expect(watched.raised).toEqual([
+    expect(runner.findings).toEqual([
       {
         type: 'geofence',
         subject: `${yard._id}:enter`,
@@ -40,7 +40,7 @@ describe('crossings of geofences', () => {
       },
       expect.objectContaining({ subject: `${yard._id}:exit` }),
     ]);
-    expect(watched.summaries(event)).toEqual(['0 enter', '10 exit']);
+    expect(runner.summaries(event)).toEqual(['0 enter', '10 exit']);
   });
 
   it('need two consecutive fixes on the new side', () => {
@@ -49,8 +49,8 @@ describe('crossings of geofences', () => {
         .report(...fixes([0, 400], [5, 800], [10, 400], [15, 800]))
         .summaries(),
     ).toEqual([]);
-    const watched = outside(circleOf(500)).report(...fixes([0, 0], [1, 0], [5, 800], [10, 0], [15, 800], [20, 0]));
-    expect(watched.summaries(event)).toEqual(['0 enter']);
+    const runner = outside(circleOf(500)).report(...fixes([0, 0], [1, 0], [5, 800], [10, 0], [15, 800], [20, 0]));
+    expect(runner.summaries(event)).toEqual(['0 enter']);
   });
 
   it('or 20 seconds on the new side, ignoring fixes at the edge', () => {
@@ -101,9 +101,9 @@ describe('crossings of geofences', () => {
   });
 
   it('report enter and exit if the path between two fixes crosses the area', () => {
-    const watched = outside(circleOf(500)).report(...fixes([0, 1_000], [30, -1_000], [60, -2_000]));
-    expect(watched.summaries(event)).toEqual(['30 enter', '30 exit']);
-    expect(insideIds(watched.state)).toEqual([]);
+    const runner = outside(circleOf(500)).report(...fixes([0, 1_000], [30, -1_000], [60, -2_000]));
+    expect(runner.summaries(event)).toEqual(['30 enter', '30 exit']);
+    expect(insideIds(runner.state)).toEqual([]);
   });
 
   it('report nothing if the path passes beside the area, or only touches its edge', () => {
@@ -163,21 +163,21 @@ describe('crossings of geofences', () => {
   });
 
   it('set the side silently at the first fix', () => {
-    const watched = new RuleHarness(geofenceRule, contextOf({ geofences: [circleOf(500)] }));
-    watched.report(...fixes([0, 0], [5, 0], [10, 0]));
-    expect(watched.summaries()).toEqual([]);
-    expect(watched.outcomes.map(({ turned }) => turned)).toEqual([true, false, false]);
-    expect(watched.report(...fixes([20, 900], [25, 900])).summaries(event)).toEqual(['20 exit']);
+    const runner = new RuleHarness(geofenceRule, contextOf({ geofences: [circleOf(500)] }));
+    runner.report(...fixes([0, 0], [5, 0], [10, 0]));
+    expect(runner.summaries()).toEqual([]);
+    expect(runner.outcomes.map(({ mustPersist }) => mustPersist)).toEqual([true, false, false]);
+    expect(runner.report(...fixes([20, 900], [25, 900])).summaries(event)).toEqual(['20 exit']);
   });
 
   it('set the side of a new geofence silently, and continue with the others', () => {
     const [yard, later] = [circleOf(500), circleOf(300)];
-    const watched = outside(yard).report(...fixes([0, 200]));
-    watched.context = contextOf({ geofences: [yard, later] });
-    watched.report(...fixes([5, 200], [10, 200]));
-    expect(watched.summaries(event)).toEqual(['0 enter']);
-    expect(insideIds(watched.state)).toEqual([yard._id, later._id]);
-    expect(watched.report(...fixes([20, 400], [25, 400])).summaries()).toEqual([
+    const runner = outside(yard).report(...fixes([0, 200]));
+    runner.context = contextOf({ geofences: [yard, later] });
+    runner.report(...fixes([5, 200], [10, 200]));
+    expect(runner.summaries(event)).toEqual(['0 enter']);
+    expect(insideIds(runner.state)).toEqual([yard._id, later._id]);
+    expect(runner.report(...fixes([20, 400], [25, 400])).summaries()).toEqual([
       `0 ${yard._id}:enter`,
       `20 ${later._id}:exit`,
     ]);
@@ -185,33 +185,33 @@ describe('crossings of geofences', () => {
 
   it('set the side silently after a change of shape only', () => {
     const yard = circleOf(500);
-    const watched = outside(yard).report(...fixes([0, 0], [5, 0]));
-    watched.context = contextOf({ geofences: [{ ...yard, name: 'New name', version: 2 }] });
-    watched.report(...fixes([10, 900], [15, 900]));
-    expect(watched.summaries(event)).toEqual(['0 enter', '10 exit']);
-    watched.context = contextOf({ geofences: [{ ...circleOf(1_500), _id: yard._id }] });
-    watched.report(...fixes([20, 900], [25, 900]));
-    watched.context = contextOf({ geofences: [{ ...yard, version: 4 }] });
-    watched.report(...fixes([30, 900], [35, 900]));
-    expect(watched.summaries(event)).toEqual(['0 enter', '10 exit']);
+    const runner = outside(yard).report(...fixes([0, 0], [5, 0]));
+    runner.context = contextOf({ geofences: [{ ...yard, name: 'New name', version: 2 }] });
+    runner.report(...fixes([10, 900], [15, 900]));
+    expect(runner.summaries(event)).toEqual(['0 enter', '10 exit']);
+    runner.context = contextOf({ geofences: [{ ...circleOf(1_500), _id: yard._id }] });
+    runner.report(...fixes([20, 900], [25, 900]));
+    runner.context = contextOf({ geofences: [{ ...yard, version: 4 }] });
+    runner.report(...fixes([30, 900], [35, 900]));
+    expect(runner.summaries(event)).toEqual(['0 enter', '10 exit']);
   });
 
   it('drop the state of a deleted geofence', () => {
     const yard = circleOf(500);
-    const watched = outside(yard, circleOf(100, {}, away(50_000))).report(...fixes([0, 0], [5, 0]));
-    expect(insideIds(watched.state)).toEqual([yard._id]);
-    watched.context = contextOf({ geofences: [circleOf(100, {}, away(50_000))] });
-    expect(insideIds(watched.report(...fixes([10, 0])).state)).toEqual([]);
-    watched.context = contextOf();
-    expect(watched.report(...fixes([15, 0])).state).toBeUndefined();
-    expect(watched.summaries(event)).toEqual(['0 enter']);
+    const runner = outside(yard, circleOf(100, {}, away(50_000))).report(...fixes([0, 0], [5, 0]));
+    expect(insideIds(runner.state)).toEqual([yard._id]);
+    runner.context = contextOf({ geofences: [circleOf(100, {}, away(50_000))] });
+    expect(insideIds(runner.report(...fixes([10, 0])).state)).toEqual([]);
+    runner.context = contextOf();
+    expect(runner.report(...fixes([15, 0])).state).toBeUndefined();
+    expect(runner.summaries(event)).toEqual(['0 enter']);
   });
 
   it('report only events in notify_on, but track all', () => {
     const yard = circleOf(500, { notifyOn: ['exit'] });
-    const watched = outside(yard).report(...fixes([0, 0], [5, 0]));
-    expect(insideIds(watched.state)).toEqual([yard._id]);
-    expect(watched.report(...fixes([10, 900], [15, 900])).summaries(event)).toEqual(['10 exit']);
+    const runner = outside(yard).report(...fixes([0, 0], [5, 0]));
+    expect(insideIds(runner.state)).toEqual([yard._id]);
+    expect(runner.report(...fixes([10, 900], [15, 900])).summaries(event)).toEqual(['10 exit']);
     expect(
       outside(circleOf(500, { notifyOn: [] }))
         .report(...fixes([0, 0], [5, 0], [10, 900], [15, 900]))
@@ -221,30 +221,28 @@ describe('crossings of geofences', () => {
 
   it('report dwell once a stay, after dwell_seconds', () => {
     const yard = circleOf(500, { dwellSeconds: 60 });
-    const watched = outside(yard).report(...fixes([0, 0], [30, 0], [59, 0]));
-    expect(watched.summaries(event)).toEqual(['0 enter']);
-    watched.report(...fixes([61, 0], [120, 0], [200, 0]));
-    expect(watched.summaries(event)).toEqual(['0 enter', '61 dwell']);
-    watched.report(...fixes([300, 900], [310, 900], [400, 0], [410, 0], [470, 0]));
-    expect(watched.summaries(event)).toEqual(['0 enter', '61 dwell', '300 exit', '400 enter', '470 dwell']);
+    const runner = outside(yard).report(...fixes([0, 0], [30, 0], [59, 0]));
+    expect(runner.summaries(event)).toEqual(['0 enter']);
+    runner.report(...fixes([61, 0], [120, 0], [200, 0]));
+    expect(runner.summaries(event)).toEqual(['0 enter', '61 dwell']);
+    runner.report(...fixes([300, 900], [310, 900], [400, 0], [410, 0], [470, 0]));
+    expect(runner.summaries(event)).toEqual(['0 enter', '61 dwell', '300 exit', '400 enter', '470 dwell']);
   });
 
   it('report no dwell at a fix outside', () => {
-    const watched = outside(circleOf(500, { dwellSeconds: 60 })).report(
-      ...fixes([0, 0], [30, 0], [61, 900], [65, 900]),
-    );
-    expect(watched.summaries(event)).toEqual(['0 enter', '61 exit']);
+    const runner = outside(circleOf(500, { dwellSeconds: 60 })).report(...fixes([0, 0], [30, 0], [61, 900], [65, 900]));
+    expect(runner.summaries(event)).toEqual(['0 enter', '61 exit']);
   });
 
   it('are marked as backfilled for late points', () => {
     const late = { backfilled: true };
-    const watched = outside(circleOf(500)).report(...fixes([0, 0], [5, 0]).map((fix) => ({ ...fix, ...late })));
-    expect(watched.raised).toMatchObject([{ backfilled: true }]);
+    const runner = outside(circleOf(500)).report(...fixes([0, 0], [5, 0]).map((fix) => ({ ...fix, ...late })));
+    expect(runner.findings).toMatchObject([{ backfilled: true }]);
   });
 
   it('require durable state for events that cannot be found again', () => {
-    const watched = outside(circleOf(500)).report(...fixes([0, 0], [5, 0], [10, 0], [20, 900], [25, 900]));
-    expect(watched.outcomes.map(({ turned }) => turned)).toEqual([true, false, true, false, false, true]);
+    const runner = outside(circleOf(500)).report(...fixes([0, 0], [5, 0], [10, 0], [20, 900], [25, 900]));
+    expect(runner.outcomes.map(({ mustPersist }) => mustPersist)).toEqual([true, false, true, false, false, true]);
   });
 });
 
@@ -284,9 +282,9 @@ describe('schedules of geofences', () => {
 
   it('track the side outside their times', () => {
     const yard = circleOf(500, { schedule: { ...schedule, from: '10:01' } });
-    const watched = outside(yard).report(...fixes([0, 0], [5, 0]));
-    expect(insideIds(watched.state)).toEqual([yard._id]);
-    expect(watched.report(...fixes([120, 900], [125, 900])).summaries(event)).toEqual(['120 exit']);
+    const runner = outside(yard).report(...fixes([0, 0], [5, 0]));
+    expect(insideIds(runner.state)).toEqual([yard._id]);
+    expect(runner.report(...fixes([120, 900], [125, 900])).summaries(event)).toEqual(['120 exit']);
   });
 
   it('report dwell as soon as they apply', () => {

@@ -1,10 +1,10 @@
 import type { Geofence, GeofenceEvent } from '../../domains/geofences/schema.ts';
 import type { LastLocation } from '../../domains/last-positions/schema.ts';
 import { isOnSchedule } from '../../platform/schedule.ts';
-import { type Outcome, quiet, type Raised, type Rule } from '../rule.ts';
-import { type Area, codeLength, depthAt, marginM } from './area.ts';
-import { type Areas, areasOf } from './areas.ts';
-import { leadsThrough } from './passing.ts';
+import { type Finding, noFindings, type Outcome, type Rule } from '../rule.ts';
+import { type Area, codeLength, depthWithinBoundsM, marginM } from './area.ts';
+import { type Areas, toAreas } from './areas.ts';
+import { segmentCrosses } from './segment-crossing.ts';
 
 /** A valid fix. */
 interface Fix {
@@ -15,7 +15,7 @@ interface Fix {
 }
 
 /** First fix on the other side of an edge, and the number of fixes since. */
-interface Turn extends Fix {
+interface PendingCrossing extends Fix {
   readonly fixes: number;
   readonly backfilled: boolean;
 }
@@ -25,7 +25,7 @@ interface Presence {
   readonly isInside: boolean;
   /** Start of the stay; device time. */
   readonly sinceMs: number;
-  readonly turn?: Turn;
+  readonly turn?: PendingCrossing;
   /** `dwell` was reported for this stay. */
   readonly hasDwelt?: true;
 }
@@ -50,16 +50,16 @@ export const geofenceRule: Rule<GeofenceState> = {
   name: 'geofence',
   takesLate: false,
   step: (state, { position, isLate }, { geofences }): Outcome<GeofenceState> => {
-    if (geofences.length === 0) return quiet<GeofenceState>(undefined);
-    if (isLate || !position.gpsValid || !isNew(state, position)) return quiet(state);
+    if (geofences.length === 0) return noFindings<GeofenceState>(undefined);
+    if (isLate || !position.gpsValid || !isNew(state, position)) return noFindings(state);
     const fix: Fix = { latitude: position.latitude, longitude: position.longitude, ms: position.timestamp };
-    const areas = areasOf(geofences);
-    if (state?.known !== areas.codes) return settled(state, fix, position.backfilled, areas);
-    const touched = areas.along(state.latitude, state.longitude, fix.latitude, fix.longitude);
-    if (touched.length === 0 && isEmpty(state.presences)) return quiet({ ...state, ...fix });
-    const walk: Walk = { from: state, fix, backfilled: position.backfilled, raised: [] };
-    const { presences, turned } = moved(walk, withPresent(touched, state, areas), state.presences);
-    return { state: { ...state, ...fix, presences }, raised: walk.raised, amended: [], turned };
+    const areas = toAreas(geofences);
+    if (state?.known !== areas.codes) return onGeofencesChanged(state, fix, position.backfilled, areas);
+    const touched = areas.findAlong(state.latitude, state.longitude, fix.latitude, fix.longitude);
+    if (touched.length === 0 && isEmpty(state.presences)) return noFindings({ ...state, ...fix });
+    const movement: Movement = { from: state, fix, backfilled: position.backfilled, findings: [] };
+    const { presences, mustPersist } = updatePresences(movement, areasToCheck(touched, state, areas), state.presences);
+    return { state: { ...state, ...fix, presences }, findings: movement.findings, updates: [], mustPersist };
   },
 };
 
@@ -80,42 +80,48 @@ function isEmpty(presences: GeofenceState['presences']): boolean {
   return true;
 }
 
-interface Walk {
+interface Movement {
   readonly from: Fix;
   readonly fix: Fix;
   readonly backfilled: boolean;
-  readonly raised: Raised[];
+  readonly findings: Finding[];
 }
 
 /** The geofences have changed: existing ones continue, the side of the others is set. */
-function settled(
+function onGeofencesChanged(
   state: GeofenceState | undefined,
   fix: Fix,
   backfilled: boolean,
   areas: Areas,
 ): Outcome<GeofenceState> {
-  const codes = codesIn(state?.known ?? '');
+  const codes = splitCodes(state?.known ?? '');
   const isKnown = ({ code }: Area): boolean => codes.has(code);
-  const walk: Walk = { from: state ?? fix, fix, backfilled, raised: [] };
+  const movement: Movement = { from: state ?? fix, fix, backfilled, findings: [] };
   const old = areas.all.filter(isKnown);
-  const { presences } = moved(walk, old, state?.presences ?? {});
+  const { presences } = updatePresences(movement, old, state?.presences ?? {});
   for (const area of areas.all) {
     if (isKnown(area)) continue;
     const { _id } = area.geofence;
-    if (depthAt(area, fix.latitude, fix.longitude) >= 0) presences[_id] = { isInside: true, sinceMs: fix.ms };
+    if (depthWithinBoundsM(area, fix.latitude, fix.longitude) >= 0)
+      presences[_id] = { isInside: true, sinceMs: fix.ms };
     else delete presences[_id];
   }
-  return { state: { ...fix, known: areas.codes, presences }, raised: walk.raised, amended: [], turned: true };
+  return {
+    state: { ...fix, known: areas.codes, presences },
+    findings: movement.findings,
+    updates: [],
+    mustPersist: true,
+  };
 }
 
-function codesIn(known: string): Set<string> {
+function splitCodes(known: string): Set<string> {
   const codes = new Set<string>();
   for (let at = 0; at < known.length; at += codeLength) codes.add(known.slice(at, at + codeLength));
   return codes;
 }
 
 /** Returns the areas on the path and those that contained the vehicle, by id. */
-function withPresent(touched: readonly Area[], { presences }: GeofenceState, areas: Areas): readonly Area[] {
+function areasToCheck(touched: readonly Area[], { presences }: GeofenceState, areas: Areas): readonly Area[] {
   if (touched.length === 1 && isEmpty(presences)) return touched;
   const found = new Set(touched);
   for (const id in presences) {
@@ -126,67 +132,73 @@ function withPresent(touched: readonly Area[], { presences }: GeofenceState, are
 }
 
 /** Returns the state of the areas after a fix. Areas that are missing are dropped. */
-function moved(
-  walk: Walk,
+function updatePresences(
+  movement: Movement,
   areas: readonly Area[],
   before: GeofenceState['presences'],
-): { presences: Record<string, Presence>; turned: boolean } {
+): { presences: Record<string, Presence>; mustPersist: boolean } {
   const presences: Record<string, Presence> = {};
-  let turned = false;
+  let mustPersist = false;
   for (const area of areas) {
     const was = before[area.geofence._id];
-    const is = presenceAfter(walk, area, was);
+    const is = nextPresence(movement, area, was);
     if (is !== undefined) presences[area.geofence._id] = is;
-    turned ||= (is?.isInside ?? false) !== (was?.isInside ?? false) || is?.hasDwelt !== was?.hasDwelt;
+    mustPersist ||= (is?.isInside ?? false) !== (was?.isInside ?? false) || is?.hasDwelt !== was?.hasDwelt;
   }
-  return { presences, turned: turned || walk.raised.length > 0 };
+  return { presences, mustPersist: mustPersist || movement.findings.length > 0 };
 }
 
-function presenceAfter(walk: Walk, area: Area, was: Presence | undefined): Presence | undefined {
-  const { from, fix } = walk;
+function nextPresence(movement: Movement, area: Area, was: Presence | undefined): Presence | undefined {
+  const { from, fix } = movement;
   const wasInside = was?.isInside ?? false;
-  const depthM = depthAt(area, fix.latitude, fix.longitude);
+  const depthM = depthWithinBoundsM(area, fix.latitude, fix.longitude);
   const [isIn, isOut] = [depthM >= area.innerM, depthM <= -marginM];
-  if (isIn && wasInside) return dwelling(walk, area, settledAgain(was, fix));
+  if (isIn && wasInside) return checkDwell(movement, area, withoutPendingExit(was, fix));
   if (!isIn && !wasInside && was?.turn === undefined) {
-    if (leadsThrough(area, from.latitude, from.longitude, fix.latitude, fix.longitude)) {
-      raise(walk, area, 'enter', { ...fix, backfilled: walk.backfilled });
-      raise(walk, area, 'exit', { ...fix, backfilled: walk.backfilled });
+    if (segmentCrosses(area, from.latitude, from.longitude, fix.latitude, fix.longitude)) {
+      addFinding(movement, area, 'enter', { ...fix, backfilled: movement.backfilled });
+      addFinding(movement, area, 'exit', { ...fix, backfilled: movement.backfilled });
     }
     return undefined;
   }
   if (isOut && !wasInside) return undefined;
-  const turn = isIn || isOut ? turnAfter(walk, was?.turn) : was?.turn;
-  if (turn === undefined) return was === undefined ? undefined : dwelling(walk, area, was);
+  const turn = isIn || isOut ? nextTurn(movement, was?.turn) : was?.turn;
+  if (turn === undefined) return was === undefined ? undefined : checkDwell(movement, area, was);
   if (turn.fixes < fixesNeeded && fix.ms - turn.ms < timeNeededMs)
     return { ...(was ?? { isInside: false, sinceMs: turn.ms }), turn };
-  raise(walk, area, wasInside ? 'exit' : 'enter', turn);
-  return wasInside ? undefined : dwelling(walk, area, { isInside: true, sinceMs: turn.ms });
+  addFinding(movement, area, wasInside ? 'exit' : 'enter', turn);
+  return wasInside ? undefined : checkDwell(movement, area, { isInside: true, sinceMs: turn.ms });
 }
 
 /** Inside, without a pending exit. */
-const settledAgain = (was: Presence | undefined, fix: Fix): Presence => {
+const withoutPendingExit = (was: Presence | undefined, fix: Fix): Presence => {
   if (was === undefined) return { isInside: true, sinceMs: fix.ms };
   if (was.turn === undefined) return was;
   const { turn: _turn, ...rest } = was;
   return rest;
 };
 
-const turnAfter = ({ fix, backfilled }: Walk, turn: Turn | undefined): Turn =>
+const nextTurn = ({ fix, backfilled }: Movement, turn: PendingCrossing | undefined): PendingCrossing =>
   turn === undefined ? { ...fix, fixes: 1, backfilled } : { ...turn, fixes: turn.fixes + 1 };
 
 /** Reports `dwell` once a stay, when it is long enough and the geofence applies. */
-function dwelling(walk: Walk, area: Area, presence: Presence): Presence {
+function checkDwell(movement: Movement, area: Area, presence: Presence): Presence {
   const { dwellSeconds, notifyOn, schedule } = area.geofence;
   if (dwellSeconds === null || presence.hasDwelt === true || !notifyOn.includes('dwell')) return presence;
-  if (walk.fix.ms - presence.sinceMs < dwellSeconds * 1_000 || !isOnSchedule(schedule, walk.fix.ms)) return presence;
-  raise(walk, area, 'dwell', { ...walk.fix, backfilled: walk.backfilled });
+  if (movement.fix.ms - presence.sinceMs < dwellSeconds * 1_000 || !isOnSchedule(schedule, movement.fix.ms))
+    return presence;
+  addFinding(movement, area, 'dwell', { ...movement.fix, backfilled: movement.backfilled });
   return { ...presence, hasDwelt: true };
 }
 
-function raise({ raised }: Walk, { geofence }: Area, event: GeofenceEvent, at: Fix & { backfilled: boolean }): void {
-  if (!isWanted(geofence, event, at.ms)) return;
-  raised.push({
+function addFinding(
+  { findings }: Movement,
+  { geofence }: Area,
+  event: GeofenceEvent,
+  at: Fix & { backfilled: boolean },
+): void {
+  if (!isEnabled(geofence, event, at.ms)) return;
+  findings.push({
     type: 'geofence',
     subject: `${geofence._id}:${event}`,
     atMs: at.ms,
@@ -198,5 +210,5 @@ function raise({ raised }: Walk, { geofence }: Area, event: GeofenceEvent, at: F
   });
 }
 
-const isWanted = ({ notifyOn, schedule }: Geofence, event: GeofenceEvent, atMs: number): boolean =>
+const isEnabled = ({ notifyOn, schedule }: Geofence, event: GeofenceEvent, atMs: number): boolean =>
   notifyOn.includes(event) && isOnSchedule(schedule, atMs);

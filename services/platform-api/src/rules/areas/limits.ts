@@ -2,8 +2,8 @@ import { getRoutePath, isNearPath } from '../../domains/planned-routes/route-pat
 import type { StoredRoute } from '../../domains/planned-routes/schema.ts';
 import { isOnSchedule } from '../../platform/schedule.ts';
 import type { RuleContext } from '../rule.ts';
-import { type Area, depthAt } from './area.ts';
-import { areasOf } from './areas.ts';
+import { type Area, depthWithinBoundsM } from './area.ts';
+import { toAreas } from './areas.ts';
 
 /** Speed limit at a position, and its source. */
 export interface Limit {
@@ -35,18 +35,19 @@ export function limitBelow(
     if (holds()) smallest = { limitKmh, source };
   };
   take(vehicle.speedLimitKmh, 'vehicle', () => true);
-  for (const route of routes) take(route.speedLimitKmh, 'route', () => holdsOnRoute(route, latitude, longitude, atMs));
-  const areas = areasOf(geofences);
+  for (const route of routes)
+    take(route.speedLimitKmh, 'route', () => appliesOnRoute(route, latitude, longitude, atMs));
+  const areas = toAreas(geofences);
   if (speedKmh > areas.lowestLimitKmh)
-    for (const area of areas.along(latitude, longitude, latitude, longitude))
-      take(area.geofence.speedLimitKmh, 'geofence', () => holdsInside(area, latitude, longitude, atMs));
+    for (const area of areas.findAlong(latitude, longitude, latitude, longitude))
+      take(area.geofence.speedLimitKmh, 'geofence', () => appliesInArea(area, latitude, longitude, atMs));
   return smallest;
 }
 
-const holdsOnRoute = (route: StoredRoute, latitude: number, longitude: number, atMs: number): boolean =>
+const appliesOnRoute = (route: StoredRoute, latitude: number, longitude: number, atMs: number): boolean =>
   route.active &&
   isOnSchedule(route.schedule, atMs) &&
   isNearPath(getRoutePath(route), latitude, longitude, route.deviationM);
 
-const holdsInside = (area: Area, latitude: number, longitude: number, atMs: number): boolean =>
-  depthAt(area, latitude, longitude) >= 0 && isOnSchedule(area.geofence.schedule, atMs);
+const appliesInArea = (area: Area, latitude: number, longitude: number, atMs: number): boolean =>
+  depthWithinBoundsM(area, latitude, longitude) >= 0 && isOnSchedule(area.geofence.schedule, atMs);

@@ -15,7 +15,7 @@ import { type OverspeedState, overspeedRule } from './overspeed-rule.ts';
 
 const bit = 1 << 1;
 
-const watched = (context: Parameters<typeof contextOf>[0] = { vehicle: { speedLimitKmh: 80 } }) =>
+const runner = (context: Parameters<typeof contextOf>[0] = { vehicle: { speedLimitKmh: 80 } }) =>
   new RuleHarness<OverspeedState>(overspeedRule, contextOf(context));
 
 /** Reports at seconds, with speeds. */
@@ -25,11 +25,11 @@ const speeds = (...reports: readonly (readonly [at: number, speed: number, alarm
 describe('overspeed measured by the platform', () => {
   it('requires 10 seconds above the limit', () => {
     expect(
-      watched()
+      runner()
         .report(...speeds([0, 81], [9, 81], [10, 80], [11, 81], [20, 90]))
         .summaries(),
     ).toEqual([]);
-    expect(watched().report(...speeds([0, 81], [9, 85], [10, 99.5])).raised).toEqual([
+    expect(runner().report(...speeds([0, 81], [9, 85], [10, 99.5])).findings).toEqual([
       {
         type: 'overspeed',
         subject: '',
@@ -45,33 +45,33 @@ describe('overspeed measured by the platform', () => {
 
   it('is not found at the limit, nor without one', () => {
     expect(
-      watched()
+      runner()
         .report(...speeds([0, 80], [30, 80]))
         .summaries(),
     ).toEqual([]);
-    const free = watched({}).report(...speeds([0, 180], [30, 180]));
+    const free = runner({}).report(...speeds([0, 180], [30, 180]));
     expect([free.summaries(), free.state]).toEqual([[], undefined]);
   });
 
   it('is one notification for one range above the limit, and another for the next', () => {
-    const driven = watched().report(...speeds([0, 90], [10, 90], [60, 90], [600, 90], [700, 70], [710, 90], [720, 90]));
+    const driven = runner().report(...speeds([0, 90], [10, 90], [60, 90], [600, 90], [700, 70], [710, 90], [720, 90]));
     expect(driven.summaries()).toEqual(['10 ', '720 ']);
   });
 
   it('ignores long silences and reports without a fix', () => {
     expect(
-      watched()
+      runner()
         .report(...speeds([0, 90], [700, 90]))
         .summaries(),
     ).toEqual([]);
     const tunnel: ReportSketch = { at: 5, speed: 0, gpsValid: false };
     expect(
-      watched()
+      runner()
         .report(...speeds([0, 90]), tunnel, ...speeds([12, 90]))
         .summaries(),
     ).toEqual(['12 ']);
     expect(
-      watched()
+      runner()
         .report({ ...tunnel, at: 0, speed: 90 }, { ...tunnel, at: 20, speed: 90 })
         .summaries(),
     ).toEqual([]);
@@ -86,9 +86,9 @@ describe('overspeed measured by the platform', () => {
     ];
     const vehicle = { speedLimitKmh: 80 };
     const limitAt = (place: readonly [number, number], geofences = [town, yard, far], routes = [route]): unknown => {
-      const driven = watched({ vehicle, geofences, routes });
+      const driven = runner({ vehicle, geofences, routes });
       driven.report({ at: 0, place, speed: 100 }, { at: 10, place, speed: 100 });
-      const { limit, limit_source: source } = driven.raised[0]?.attributes ?? {};
+      const { limit, limit_source: source } = driven.findings[0]?.attributes ?? {};
       return [source, limit];
     };
     expect(limitAt(home)).toEqual(['geofence', 20]);
@@ -102,17 +102,17 @@ describe('overspeed measured by the platform', () => {
   });
 
   it('uses the setting', () => {
-    const driven = watched({ vehicle: { speedLimitKmh: 80 }, settings: { overspeedMs: 30_000 } });
+    const driven = runner({ vehicle: { speedLimitKmh: 80 }, settings: { overspeedMs: 30_000 } });
     expect(driven.report(...speeds([0, 90], [29, 90], [30, 90])).summaries()).toEqual(['30 ']);
   });
 });
 
 describe('overspeed reported by the terminal (alarm bit 1)', () => {
-  const terminal = () => watched({});
+  const terminal = () => runner({});
 
   it('is found at its rising edge', () => {
     const driven = terminal().report(...speeds([0, 50], [10, 70, bit], [20, 70, bit], [30, 70, bit]));
-    expect(driven.raised).toMatchObject([
+    expect(driven.findings).toMatchObject([
       { atMs: startMs + 10_000, attributes: { speed: 70, limit: null, limit_source: 'terminal' } },
     ]);
   });
@@ -138,7 +138,7 @@ describe('overspeed reported by the terminal (alarm bit 1)', () => {
     );
     const dedupeKey = dedupeKeyOf(imei, { type: 'overspeed', subject: '', atMs: startMs });
     expect(driven.summaries()).toEqual(['0 ']);
-    expect(driven.outcomes.flatMap(({ amended }) => amended)).toEqual([
+    expect(driven.outcomes.flatMap(({ updates }) => updates)).toEqual([
       { dedupeKey, attributes: { count: 2 } },
       { dedupeKey, attributes: { count: 3 } },
     ]);
@@ -154,14 +154,14 @@ describe('overspeed reported by the terminal (alarm bit 1)', () => {
 
   it('is found in late reports, too, without a change of the present', () => {
     const late = { isLate: true, backfilled: true };
-    const driven = watched().report(...speeds([1_000, 50]));
+    const driven = runner().report(...speeds([1_000, 50]));
     driven.report(
       { at: 0, alarmWord: bit, speed: 95, ...late },
       { at: 10, alarmWord: bit, speed: 95, ...late },
       { at: 20, speed: 95, ...late },
       { at: 40, speed: 95, ...late },
     );
-    expect(driven.raised).toMatchObject([
+    expect(driven.findings).toMatchObject([
       { atMs: startMs, backfilled: true, attributes: { limit_source: 'terminal' } },
     ]);
     expect(driven.report(...speeds([1_010, 90], [1_020, 90])).summaries()).toEqual(['0 ', '1020 ']);
@@ -180,18 +180,18 @@ describe('overspeed of both', () => {
     ['the bit clear in between', speeds([0, 90, bit], [5, 90], [70, 90], [80, 90, bit]), ['0 '], 'vehicle'],
     ['the platform measuring on while the bit is clear', speeds([0, 70, bit], [5, 90], [20, 90]), ['0 '], 'terminal'],
   ] as const)('is one notification for one range: %s', (_name, reports, expected, source) => {
-    const driven = watched().report(...reports);
+    const driven = runner().report(...reports);
     expect(driven.summaries()).toEqual(expected);
-    expect(driven.raised[0]?.attributes['limit_source']).toBe(source);
+    expect(driven.findings[0]?.attributes['limit_source']).toBe(source);
   });
 
   it('is another notification for another range', () => {
-    const driven = watched().report(...speeds([0, 90, bit], [20, 60], [40, 90, bit], [50, 90, bit]));
+    const driven = runner().report(...speeds([0, 90, bit], [20, 60], [40, 90, bit], [50, 90, bit]));
     expect(driven.summaries()).toEqual(['0 ', '50 ']);
   });
 
   it('drops ended ranges', () => {
-    const driven = watched().report(...speeds([0, 90, bit], [20, 60], [700, 60]));
+    const driven = runner().report(...speeds([0, 90, bit], [20, 60], [700, 60]));
     expect(driven.state).toBeUndefined();
   });
 });

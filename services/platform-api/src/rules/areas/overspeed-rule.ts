@@ -1,8 +1,16 @@
 import type { Report } from '../../telemetry/report.ts';
-import { AlarmBook } from '../alarms/alarm-book.ts';
-import type { AlarmState, Condition, Slice } from '../alarms/alarm-state.ts';
-import { raisedBy } from '../of-report.ts';
-import { type Amended, dedupeKeyOf, type Outcome, quiet, type Raised, type Rule, type RuleContext } from '../rule.ts';
+import type { AlarmState, Condition, ReportSequence } from '../alarms/alarm-state.ts';
+import { AlarmTracker } from '../alarms/alarm-tracker.ts';
+import { findingAt } from '../finding.ts';
+import {
+  dedupeKeyOf,
+  type Finding,
+  type FindingUpdate,
+  noFindings,
+  type Outcome,
+  type Rule,
+  type RuleContext,
+} from '../rule.ts';
 import { type Limit, limitBelow } from './limits.ts';
 
 /** State of a vehicle's speeding. Times are the device's. */
@@ -37,40 +45,40 @@ export const overspeedRule: Rule<OverspeedState> = {
   name: type,
   takesLate: true,
   step(state, report, context): Outcome<OverspeedState> {
-    if (report.isLate) return ofLate(state, report, context);
+    if (report.isLate) return evaluateLate(state, report, context);
     const { timestamp, gpsValid, speed, latitude, longitude } = report.position;
     const limit = gpsValid ? limitBelow(speed, latitude, longitude, timestamp, context) : null;
     const isUp = isBitUp(report);
-    if (state === undefined && limit === null && !isUp) return quiet<OverspeedState>(state);
-    const before = state === undefined || timestamp - state.ms > silenceMs ? onlyLate(state) : state;
-    return new Stretch(before, report, context, limit, isUp).outcome();
+    if (state === undefined && limit === null && !isUp) return noFindings<OverspeedState>(state);
+    const before = state === undefined || timestamp - state.ms > silenceMs ? restartRange(state) : state;
+    return new SpeedingRange(before, report, context, limit, isUp).outcome();
   },
 };
 
 const isBitUp = ({ alarmWord }: Report): boolean => ((alarmWord >>> alarmBit) & 1) === 1;
 
-type Kept = Omit<OverspeedState, 'ms'>;
+type RetainedState = Omit<OverspeedState, 'ms'>;
 
 /** Keeps the bit, which may have been active throughout. */
-const onlyLate = (state: OverspeedState | undefined): Kept => ({
+const restartRange = (state: OverspeedState | undefined): RetainedState => ({
   ...(state?.bit === undefined ? {} : { bit: state.bit }),
   ...(state?.isRaised === true && state.bit?.clearMs === null ? { isRaised: true } : {}),
   ...(state?.late === undefined ? {} : { late: state.late }),
 });
 
 /** Applies a report to its range. */
-class Stretch {
-  readonly #before: Kept;
+class SpeedingRange {
+  readonly #before: RetainedState;
   readonly #report: Report;
   readonly #context: RuleContext;
   readonly #limit: Limit | null;
   readonly #isUp: boolean;
-  readonly #raised: Raised[] = [];
-  readonly #amended: Amended[] = [];
+  readonly #findings: Finding[] = [];
+  readonly #updates: FindingUpdate[] = [];
   #first: OverspeedState['first'];
   #isRaised: boolean;
 
-  constructor(before: Kept, report: Report, context: RuleContext, limit: Limit | null, isUp: boolean) {
+  constructor(before: RetainedState, report: Report, context: RuleContext, limit: Limit | null, isUp: boolean) {
     this.#before = before;
     this.#report = report;
     this.#context = context;
@@ -84,14 +92,14 @@ class Stretch {
     const { bit, late } = this.#before;
     const aboveSinceMs = this.#aboveSinceMs();
     const hasEnded = !this.#isUp && aboveSinceMs === undefined;
-    if (this.#isUp && bit?.clearMs !== null) this.#rise(bit);
+    if (this.#isUp && bit?.clearMs !== null) this.#onBitSet(bit);
     if (this.#limit !== null && aboveSinceMs !== undefined && !this.#isRaised) {
-      if (this.#ms - aboveSinceMs >= this.#context.settings.overspeedMs) this.#raise();
+      if (this.#ms - aboveSinceMs >= this.#context.settings.overspeedMs) this.#addFinding();
     }
-    const condition = this.#bitAfter(bit);
+    const condition = this.#nextBit(bit);
     const { foldMs } = this.#context.settings;
     const first = this.#first !== undefined && this.#ms - this.#first.atMs <= foldMs ? this.#first : undefined;
-    const rest: Kept = {
+    const rest: RetainedState = {
       ...(aboveSinceMs === undefined ? {} : { aboveSinceMs }),
       ...(this.#isRaised && !hasEnded ? { isRaised: true } : {}),
       ...(condition === undefined ? {} : { bit: condition }),
@@ -99,12 +107,12 @@ class Stretch {
       ...(late === undefined ? {} : { late }),
     };
     const isOver = hasEnded && condition === undefined && first === undefined && late === undefined;
-    const turned =
-      this.#raised.length + this.#amended.length > 0 ||
+    const mustPersist =
+      this.#findings.length + this.#updates.length > 0 ||
       (rest.isRaised ?? false) !== (this.#before.isRaised ?? false) ||
       (condition?.clearMs === null) !== (bit?.clearMs === null);
     const state = isOver ? undefined : { ms: this.#ms, ...rest };
-    return { state, raised: this.#raised, amended: this.#amended, turned };
+    return { state, findings: this.#findings, updates: this.#updates, mustPersist };
   }
 
   get #ms(): number {
@@ -117,32 +125,32 @@ class Stretch {
     return this.#limit === null ? undefined : (this.#before.aboveSinceMs ?? this.#ms);
   }
 
-  #rise(bit: Condition | undefined): void {
+  #onBitSet(bit: Condition | undefined): void {
     const { rearmMs, foldMs } = this.#context.settings;
     const isArmed = bit === undefined || bit.clearMs === null || this.#ms - bit.clearMs >= rearmMs;
     if (isArmed && !this.#isRaised) {
-      this.#raise();
+      this.#addFinding();
       return;
     }
     const first = this.#first;
     if (first === undefined || this.#ms - first.atMs > foldMs) return;
     this.#first = { atMs: first.atMs, count: first.count + 1 };
     const dedupeKey = dedupeKeyOf(this.#report.imei, { type, subject, atMs: first.atMs });
-    this.#amended.push({ dedupeKey, attributes: { count: this.#first.count } });
+    this.#updates.push({ dedupeKey, attributes: { count: this.#first.count } });
   }
 
-  #raise(): void {
+  #addFinding(): void {
     const attributes = {
       speed: this.#report.position.speed,
       limit: this.#limit?.limitKmh ?? null,
       limit_source: this.#limit?.source ?? 'terminal',
     };
-    this.#raised.push(raisedBy(this.#report, { type, subject, attributes }));
+    this.#findings.push(findingAt(this.#report, { type, subject, attributes }));
     this.#first = { atMs: this.#ms, count: 1 };
     this.#isRaised = true;
   }
 
-  #bitAfter(bit: Condition | undefined): Condition | undefined {
+  #nextBit(bit: Condition | undefined): Condition | undefined {
     if (this.#isUp)
       return bit === undefined || (bit.clearMs !== null && this.#ms - bit.clearMs >= this.#context.settings.rearmMs)
         ? { firstMs: this.#ms, lastMs: this.#ms, clearMs: null }
@@ -152,16 +160,22 @@ class Stretch {
   }
 }
 
-function ofLate(state: OverspeedState | undefined, report: Report, context: RuleContext): Outcome<OverspeedState> {
+function evaluateLate(
+  state: OverspeedState | undefined,
+  report: Report,
+  context: RuleContext,
+): Outcome<OverspeedState> {
   const isUp = isBitUp(report);
-  if (!isUp && state?.late === undefined) return quiet(state);
-  const present: Slice | undefined =
+  if (!isUp && state?.late === undefined) return noFindings(state);
+  const present: ReportSequence | undefined =
     state?.bit === undefined ? undefined : { atMs: state.ms, conditions: { [conditionKey]: state.bit }, open: {} };
   const known: AlarmState = { ...state?.late, ...(present === undefined ? {} : { present }) };
-  const book = new AlarmBook(known, report, context);
+  const tracker = new AlarmTracker(known, report, context);
   const { speed } = report.position;
-  book.hold(isUp ? [{ type, subject, attributes: { speed, limit: null, limit_source: 'terminal' } }] : []);
-  const outcome = book.outcome();
+  tracker.updateSustained(
+    isUp ? [{ type, subject, attributes: { speed, limit: null, limit_source: 'terminal' } }] : [],
+  );
+  const outcome = tracker.outcome();
   const { present: _present, ...late } = outcome.state ?? {};
   const { late: _late, ...rest } = state ?? { ms: report.position.timestamp };
   const next = Object.keys(late).length === 0 ? rest : { ...rest, late };

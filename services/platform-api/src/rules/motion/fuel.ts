@@ -1,5 +1,13 @@
-import { raisedBy } from '../of-report.ts';
-import { type Amended, dedupeKeyOf, type Outcome, quiet, type Raised, type Rule, type RuleContext } from '../rule.ts';
+import { findingAt } from '../finding.ts';
+import {
+  dedupeKeyOf,
+  type Finding,
+  type FindingUpdate,
+  noFindings,
+  type Outcome,
+  type Rule,
+  type RuleContext,
+} from '../rule.ts';
 
 type Level = readonly [ms: number, litres: number];
 
@@ -34,29 +42,29 @@ export const fuelRule: Rule<FuelState> = {
   takesLate: false,
   step(state, report, context): Outcome<FuelState> {
     const { fuelL: litres, timestamp: ms } = report.position;
-    if (litres === null) return quiet(state);
+    if (litres === null) return noFindings(state);
     const { fuelWindowMs } = context.settings;
     const leastL = leastChangeL(context);
     const change = state?.change !== undefined && ms - state.change.ms <= fuelWindowMs ? state.change : undefined;
     if (change !== undefined && state !== undefined) {
       const further = change.type === 'fuel_fill' ? litres - change.toL : change.toL - litres;
-      if (further > 0) return goneOn(state, { ...change, toL: litres, ms }, report.imei);
+      if (further > 0) return continueChange(state, { ...change, toL: litres, ms }, report.imei);
       // The direction has not changed yet.
-      if (-further < leastL) return quiet<FuelState>({ ...levelsAfter(state, ms, litres, fuelWindowMs), change });
+      if (-further < leastL) return noFindings<FuelState>({ ...nextLevels(state, ms, litres, fuelWindowMs), change });
     }
     const known =
       change === undefined
         ? state
         : { highs: [[change.ms, change.toL] as const], lows: [[change.ms, change.toL] as const] };
-    const levels = levelsAfter(known, ms, litres, fuelWindowMs);
+    const levels = nextLevels(known, ms, litres, fuelWindowMs);
     const [high, low] = [levels.highs[0]?.[1] ?? litres, levels.lows[0]?.[1] ?? litres];
     if (high - litres < leastL && litres - low < leastL)
-      return { state: levels, raised: [], amended: [], turned: state?.change !== undefined };
+      return { state: levels, findings: [], updates: [], mustPersist: state?.change !== undefined };
     const type = high - litres >= leastL ? 'fuel_drop' : 'fuel_fill';
     const found: Change = { type, atMs: ms, fromL: type === 'fuel_drop' ? high : low, toL: litres, ms };
-    const raised: Raised = raisedBy(report, { type, subject: '', attributes: attributesOf(found) });
+    const finding: Finding = findingAt(report, { type, subject: '', attributes: attributesOf(found) });
     const here: readonly Level[] = [[ms, litres]];
-    return { state: { highs: here, lows: here, change: found }, raised: [raised], amended: [], turned: true };
+    return { state: { highs: here, lows: here, change: found }, findings: [finding], updates: [], mustPersist: true };
   },
 };
 
@@ -71,14 +79,14 @@ const attributesOf = ({ fromL, toL }: Change): Readonly<Record<string, unknown>>
   change_l: roundedL(toL - fromL),
 });
 
-function goneOn(state: FuelState, change: Change, imei: string): Outcome<FuelState> {
+function continueChange(state: FuelState, change: Change, imei: string): Outcome<FuelState> {
   const here: readonly Level[] = [[change.ms, change.toL]];
   const dedupeKey = dedupeKeyOf(imei, { type: change.type, subject: '', atMs: change.atMs });
-  const amended: Amended = { dedupeKey, attributes: attributesOf(change) };
-  return { state: { ...state, highs: here, lows: here, change }, raised: [], amended: [amended], turned: true };
+  const update: FindingUpdate = { dedupeKey, attributes: attributesOf(change) };
+  return { state: { ...state, highs: here, lows: here, change }, findings: [], updates: [update], mustPersist: true };
 }
 
-const levelsAfter = (
+const nextLevels = (
   state: Pick<FuelState, 'highs' | 'lows'> | undefined,
   ms: number,
   litres: number,

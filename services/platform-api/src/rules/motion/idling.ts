@@ -1,5 +1,5 @@
-import { raisedBy } from '../of-report.ts';
-import { type Outcome, quiet, type Rule } from '../rule.ts';
+import { findingAt } from '../finding.ts';
+import { noFindings, type Outcome, type Rule } from '../rule.ts';
 
 /** A stop with the ignition on. */
 export interface IdlingState {
@@ -21,14 +21,14 @@ export const idlingRule: Rule<IdlingState> = {
   step(state, report, { settings }): Outcome<IdlingState> {
     const { ignition, speed, gpsValid, timestamp: ms } = report.position;
     const hasEnded = ignition !== true || (gpsValid && speed >= settings.movingKmh);
-    if (hasEnded) return { state: undefined, raised: [], amended: [], turned: state?.isRaised === true };
-    if (!gpsValid) return quiet(state);
+    if (hasEnded) return { state: undefined, findings: [], updates: [], mustPersist: state?.isRaised === true };
+    if (!gpsValid) return noFindings(state);
     const isNew = state === undefined || (ms - state.ms > silenceMs && state.isRaised !== true);
     const sinceMs = isNew ? ms : state.sinceMs;
-    if (!isNew && state.isRaised === true) return quiet<IdlingState>({ ...state, ms });
-    if (ms - sinceMs < settings.idlingMs) return quiet<IdlingState>({ sinceMs, ms });
+    if (!isNew && state.isRaised === true) return noFindings<IdlingState>({ ...state, ms });
+    if (ms - sinceMs < settings.idlingMs) return noFindings<IdlingState>({ sinceMs, ms });
     const attributes = { since: new Date(sinceMs).toISOString(), seconds: Math.round((ms - sinceMs) / 1_000) };
-    const raised = raisedBy(report, { type: 'idling', subject: '', attributes });
-    return { state: { sinceMs, ms, isRaised: true }, raised: [raised], amended: [], turned: true };
+    const finding = findingAt(report, { type: 'idling', subject: '', attributes });
+    return { state: { sinceMs, ms, isRaised: true }, findings: [finding], updates: [], mustPersist: true };
   },
 };

@@ -1,5 +1,5 @@
-import { raisedBy } from '../of-report.ts';
-import { type Outcome, quiet, type Rule } from '../rule.ts';
+import { findingAt } from '../finding.ts';
+import { noFindings, type Outcome, type Rule } from '../rule.ts';
 
 /** Last reported ignition. */
 export interface IgnitionState {
@@ -13,9 +13,9 @@ export const ignitionRule: Rule<IgnitionState> = {
   takesHeartbeats: true,
   step(state, report): Outcome<IgnitionState> {
     const isOn = report.position.ignition;
-    if (isOn === null || isOn === state?.isOn) return quiet(state);
+    if (isOn === null || isOn === state?.isOn) return noFindings(state);
     const type = isOn ? 'ignition_on' : 'ignition_off';
-    const raised = state === undefined ? [] : [raisedBy(report, { type, subject: '', attributes: {} })];
-    return { state: { isOn }, raised, amended: [], turned: true };
+    const findings = state === undefined ? [] : [findingAt(report, { type, subject: '', attributes: {} })];
+    return { state: { isOn }, findings, updates: [], mustPersist: true };
   },
 };

@@ -1,5 +1,5 @@
-import { raisedBy } from '../of-report.ts';
-import { type Outcome, quiet, type Rule } from '../rule.ts';
+import { findingAt } from '../finding.ts';
+import { noFindings, type Outcome, type Rule } from '../rule.ts';
 
 /** The battery is low and was reported. */
 export interface LowBatteryState {
@@ -13,12 +13,12 @@ export const lowBatteryRule: Rule<LowBatteryState> = {
   takesHeartbeats: true,
   step(state, report, { settings }): Outcome<LowBatteryState> {
     const { batteryPercent } = report.position;
-    if (batteryPercent === null) return quiet(state);
+    if (batteryPercent === null) return noFindings(state);
     const isLow = batteryPercent <= settings.lowBatteryPercent;
-    if (isLow === (state !== undefined)) return quiet(state);
-    if (!isLow) return { state: undefined, raised: [], amended: [], turned: true };
+    if (isLow === (state !== undefined)) return noFindings(state);
+    if (!isLow) return { state: undefined, findings: [], updates: [], mustPersist: true };
     const attributes = { battery_percent: batteryPercent };
-    const raised = raisedBy(report, { type: 'low_battery', subject: '', attributes });
-    return { state: { isLow: true }, raised: [raised], amended: [], turned: true };
+    const finding = findingAt(report, { type: 'low_battery', subject: '', attributes });
+    return { state: { isLow: true }, findings: [finding], updates: [], mustPersist: true };
   },
 };

@@ -1,5 +1,5 @@
-import { raisedBy } from '../of-report.ts';
-import { type Outcome, quiet, type Rule } from '../rule.ts';
+import { findingAt } from '../finding.ts';
+import { noFindings, type Outcome, type Rule } from '../rule.ts';
 
 /** The last reported service. */
 export interface MaintenanceState {
@@ -11,9 +11,10 @@ export const maintenanceDueRule: Rule<MaintenanceState> = {
   name: 'maintenance_due',
   takesLate: false,
   step(state, report, { vehicle: { odometerKm, nextServiceKm } }): Outcome<MaintenanceState> {
-    if (nextServiceKm === null || odometerKm < nextServiceKm || state?.serviceKm === nextServiceKm) return quiet(state);
+    if (nextServiceKm === null || odometerKm < nextServiceKm || state?.serviceKm === nextServiceKm)
+      return noFindings(state);
     const attributes = { odometer_km: Math.round(odometerKm * 10) / 10, next_service_km: nextServiceKm };
-    const raised = raisedBy(report, { type: 'maintenance_due', subject: '', attributes });
-    return { state: { serviceKm: nextServiceKm }, raised: [raised], amended: [], turned: true };
+    const finding = findingAt(report, { type: 'maintenance_due', subject: '', attributes });
+    return { state: { serviceKm: nextServiceKm }, findings: [finding], updates: [], mustPersist: true };
   },
 };

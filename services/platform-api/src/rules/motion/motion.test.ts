@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { contextOf, imei, type ReportSketch, RuleHarness, startMs } from '../../testing/rule-harness.ts';
-import { dedupeKeyOf, type Raised, type Rule } from '../rule.ts';
+import { dedupeKeyOf, type Finding, type Rule } from '../rule.ts';
 import { fuelRule } from './fuel.ts';
 import { idlingRule } from './idling.ts';
 import { ignitionRule } from './ignition.ts';
@@ -12,7 +12,7 @@ import { towingRule } from './towing.ts';
 
 type Judged = Parameters<typeof contextOf>[0];
 
-const types = ({ type }: Raised): string => type;
+const types = ({ type }: Finding): string => type;
 
 /** Findings of a rule: second and type. */
 function findings<S>(rule: Rule<S>, sketches: readonly ReportSketch[], judged: Judged = {}): string[] {
@@ -26,11 +26,11 @@ describe('rules about the use of a vehicle', () => {
   });
 
   it('report the position and the time', () => {
-    const watched = new RuleHarness(ignitionRule, contextOf()).report(
+    const runner = new RuleHarness(ignitionRule, contextOf()).report(
       { at: 0, ignition: true },
       { at: 5, ignition: false, backfilled: true, gpsValid: false },
     );
-    expect(watched.raised).toEqual([
+    expect(runner.findings).toEqual([
       {
         type: 'ignition_off',
         subject: '',
@@ -75,13 +75,13 @@ describe('idling', () => {
   });
 
   it('is 5 minutes of standing with the ignition on, once per stop', () => {
-    const watched = new RuleHarness(idlingRule, contextOf()).report(stand(0), stand(150), stand(299));
-    expect(watched.summaries(types)).toEqual([]);
-    watched.report(stand(300), stand(600), stand(2_000));
-    expect(watched.summaries(types)).toEqual(['300 idling']);
-    expect(watched.raised[0]?.attributes).toEqual({ since: '2026-01-31T02:00:00.000Z', seconds: 300 });
-    watched.report(stand(2_100, { speed: 30 }), stand(2_200), stand(2_500));
-    expect(watched.summaries(types)).toEqual(['300 idling', '2500 idling']);
+    const runner = new RuleHarness(idlingRule, contextOf()).report(stand(0), stand(150), stand(299));
+    expect(runner.summaries(types)).toEqual([]);
+    runner.report(stand(300), stand(600), stand(2_000));
+    expect(runner.summaries(types)).toEqual(['300 idling']);
+    expect(runner.findings[0]?.attributes).toEqual({ since: '2026-01-31T02:00:00.000Z', seconds: 300 });
+    runner.report(stand(2_100, { speed: 30 }), stand(2_200), stand(2_500));
+    expect(runner.summaries(types)).toEqual(['300 idling', '2500 idling']);
   });
 
   it.each([
@@ -117,9 +117,9 @@ describe('towing', () => {
   });
 
   it('is movement with the ignition off', () => {
-    const watched = new RuleHarness(towingRule, contextOf()).report(off(0, 0), off(10, 4.9), off(20, 5), off(30, 40));
-    expect(watched.summaries(types)).toEqual(['20 towing']);
-    expect(watched.raised[0]?.attributes).toEqual({ speed: 5 });
+    const runner = new RuleHarness(towingRule, contextOf()).report(off(0, 0), off(10, 4.9), off(20, 5), off(30, 40));
+    expect(runner.summaries(types)).toEqual(['20 towing']);
+    expect(runner.findings[0]?.attributes).toEqual({ speed: 5 });
   });
 
   it('excludes a vehicle that rolls while its ignition is turned off, and one without a fix', () => {
@@ -156,8 +156,8 @@ describe('fuel', () => {
 
   it('or by 8 l if the size of the tank is unknown', () => {
     expect(findings(fuelRule, levels([0, 50], [60, 42.1]))).toEqual([]);
-    const watched = new RuleHarness(fuelRule, contextOf()).report(...levels([0, 50], [60, 42]));
-    expect(watched.raised).toMatchObject([{ type: 'fuel_drop', attributes: { from_l: 50, to_l: 42, change_l: -8 } }]);
+    const runner = new RuleHarness(fuelRule, contextOf()).report(...levels([0, 50], [60, 42]));
+    expect(runner.findings).toMatchObject([{ type: 'fuel_drop', attributes: { from_l: 50, to_l: 42, change_l: -8 } }]);
   });
 
   it('excludes normal consumption', () => {
@@ -177,12 +177,12 @@ describe('fuel', () => {
   });
 
   it('of one change is one notification, whose litres grow', () => {
-    const watched = new RuleHarness(fuelRule, contextOf()).report(
+    const runner = new RuleHarness(fuelRule, contextOf()).report(
       ...levels([0, 20], [60, 30], [90, 45], [120, 60], [150, 59.5], [500, 59]),
     );
-    expect(watched.summaries(types)).toEqual(['60 fuel_fill']);
+    expect(runner.summaries(types)).toEqual(['60 fuel_fill']);
     const dedupeKey = dedupeKeyOf(imei, { type: 'fuel_fill', subject: '', atMs: startMs + 60_000 });
-    expect(watched.outcomes.flatMap(({ amended }) => amended)).toEqual([
+    expect(runner.outcomes.flatMap(({ updates }) => updates)).toEqual([
       { dedupeKey, attributes: { from_l: 20, to_l: 45, change_l: 25 } },
       { dedupeKey, attributes: { from_l: 20, to_l: 60, change_l: 40 } },
     ]);
@@ -200,10 +200,10 @@ describe('fuel', () => {
   });
 
   it('stores no more levels than it needs', () => {
-    const watched = new RuleHarness(fuelRule, contextOf());
-    for (let at = 0; at < 500; at += 1) watched.report(...levels([at, 100 - at / 1_000]));
-    expect(watched.state?.highs.length).toBeLessThanOrEqual(100);
-    expect(watched.state?.lows).toHaveLength(1);
+    const runner = new RuleHarness(fuelRule, contextOf());
+    for (let at = 0; at < 500; at += 1) runner.report(...levels([at, 100 - at / 1_000]));
+    expect(runner.state?.highs.length).toBeLessThanOrEqual(100);
+    expect(runner.state?.lows).toHaveLength(1);
   });
 });
 
@@ -257,21 +257,21 @@ describe('night driving', () => {
 });
 
 describe('maintenance', () => {
-  const due = (watched: RuleHarness<unknown>, odometerKm: number, nextServiceKm: number | null): void => {
-    watched.context = contextOf({ vehicle: { odometerKm, nextServiceKm } });
-    watched.report({ at: odometerKm });
+  const due = (runner: RuleHarness<unknown>, odometerKm: number, nextServiceKm: number | null): void => {
+    runner.context = contextOf({ vehicle: { odometerKm, nextServiceKm } });
+    runner.report({ at: odometerKm });
   };
 
   it('is due when the mileage reaches next_service_km, once for each value', () => {
-    const watched = new RuleHarness<unknown>(maintenanceDueRule, contextOf());
-    due(watched, 9_000, null);
-    due(watched, 9_999, 10_000);
-    expect(watched.summaries(types)).toEqual([]);
-    due(watched, 10_000, 10_000);
-    due(watched, 10_001, 10_000);
-    due(watched, 11_000, 20_000);
-    due(watched, 20_000.04, 20_000);
-    expect(watched.summaries(types)).toEqual(['10000 maintenance_due', '20000.04 maintenance_due']);
-    expect(watched.raised[1]?.attributes).toEqual({ odometer_km: 20_000, next_service_km: 20_000 });
+    const runner = new RuleHarness<unknown>(maintenanceDueRule, contextOf());
+    due(runner, 9_000, null);
+    due(runner, 9_999, 10_000);
+    expect(runner.summaries(types)).toEqual([]);
+    due(runner, 10_000, 10_000);
+    due(runner, 10_001, 10_000);
+    due(runner, 11_000, 20_000);
+    due(runner, 20_000.04, 20_000);
+    expect(runner.summaries(types)).toEqual(['10000 maintenance_due', '20000.04 maintenance_due']);
+    expect(runner.findings[1]?.attributes).toEqual({ odometer_km: 20_000, next_service_km: 20_000 });
   });
 });

@@ -1,6 +1,6 @@
 import { toLocalTime } from '../../platform/local-time.ts';
-import { raisedBy } from '../of-report.ts';
-import { type Outcome, quiet, type Rule } from '../rule.ts';
+import { findingAt } from '../finding.ts';
+import { noFindings, type Outcome, type Rule } from '../rule.ts';
 import type { RuleSettings } from '../settings.ts';
 
 /** The last reported night. */
@@ -15,11 +15,11 @@ export const nightDrivingRule: Rule<NightState> = {
   takesLate: false,
   step(state, report, { vehicle, settings }): Outcome<NightState> {
     const { speed, gpsValid, timestamp } = report.position;
-    if (!gpsValid || speed < settings.movingKmh) return quiet(state);
+    if (!gpsValid || speed < settings.movingKmh) return noFindings(state);
     const night = nightAt(vehicle.timezone, timestamp, settings);
-    if (night === null || night === state?.night) return quiet(state);
-    const raised = raisedBy(report, { type: 'night_driving', subject: '', attributes: { speed } });
-    return { state: { night }, raised: [raised], amended: [], turned: true };
+    if (night === null || night === state?.night) return noFindings(state);
+    const finding = findingAt(report, { type: 'night_driving', subject: '', attributes: { speed } });
+    return { state: { night }, findings: [finding], updates: [], mustPersist: true };
   },
 };
 

@@ -1,5 +1,5 @@
-import { raisedBy } from '../of-report.ts';
-import { type Outcome, quiet, type Rule } from '../rule.ts';
+import { findingAt } from '../finding.ts';
+import { noFindings, type Outcome, type Rule } from '../rule.ts';
 
 /** A vehicle with its ignition off. */
 export interface TowingState {
@@ -18,19 +18,19 @@ export const towingRule: Rule<TowingState> = {
   takesLate: false,
   step(state, report, { settings }): Outcome<TowingState> {
     const { ignition, speed, gpsValid, timestamp: ms } = report.position;
-    if (ignition === null) return quiet(state);
-    if (ignition) return { state: undefined, raised: [], amended: [], turned: state?.isRaised === true };
-    if (state === undefined) return quiet<TowingState>({});
-    if (!gpsValid) return quiet(state);
+    if (ignition === null) return noFindings(state);
+    if (ignition) return { state: undefined, findings: [], updates: [], mustPersist: state?.isRaised === true };
+    if (state === undefined) return noFindings<TowingState>({});
+    if (!gpsValid) return noFindings(state);
     if (speed >= settings.movingKmh) {
       if (state.isRaised === true)
-        return quiet<TowingState>(state.standsSinceMs === undefined ? state : { isRaised: true });
-      const raised = raisedBy(report, { type: 'towing', subject: '', attributes: { speed } });
-      return { state: { isRaised: true }, raised: [raised], amended: [], turned: true };
+        return noFindings<TowingState>(state.standsSinceMs === undefined ? state : { isRaised: true });
+      const finding = findingAt(report, { type: 'towing', subject: '', attributes: { speed } });
+      return { state: { isRaised: true }, findings: [finding], updates: [], mustPersist: true };
     }
-    if (state.isRaised !== true) return quiet(state);
+    if (state.isRaised !== true) return noFindings(state);
     const standsSinceMs = state.standsSinceMs ?? ms;
-    if (ms - standsSinceMs < settings.rearmMs) return quiet<TowingState>({ isRaised: true, standsSinceMs });
-    return { state: {}, raised: [], amended: [], turned: true };
+    if (ms - standsSinceMs < settings.rearmMs) return noFindings<TowingState>({ isRaised: true, standsSinceMs });
+    return { state: {}, findings: [], updates: [], mustPersist: true };
   },
 };

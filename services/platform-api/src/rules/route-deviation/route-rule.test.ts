@@ -22,8 +22,8 @@ const waypoint = ([lat, lng]: Position, name: string | null = null, radiusM = 50
 
 /** Straight to the north, 10 km, without waypoints. */
 const straight = (fields: Partial<StoredRoute> = {}): StoredRoute => routeOf([away(0), away(10_000)], fields);
-const deviations = (watched: RuleHarness<RouteState>): string[] =>
-  watched.summaries(({ type, attributes }) => `${type} ${String(attributes['event'])}`);
+const deviations = (runner: RuleHarness<RouteState>): string[] =>
+  runner.summaries(({ type, attributes }) => `${type} ${String(attributes['event'])}`);
 const onlyDeviation = { notifyOn: ['deviation', 'return'] } as const;
 
 describe('deviations from routes', () => {
@@ -34,8 +34,8 @@ describe('deviations from routes', () => {
         .report(...fixes([0, 500], [5, 1_000, 101], [10, 1_100, 150]))
         .summaries(),
     ).toEqual([]);
-    const watched = driving(route).report(...fixes([0, 500], [5, 1_000, 101], [10, 1_100, 150], [15, 1_200, 300]));
-    expect(watched.raised).toEqual([
+    const runner = driving(route).report(...fixes([0, 500], [5, 1_000, 101], [10, 1_100, 150], [15, 1_200, 300]));
+    expect(runner.findings).toEqual([
       {
         type: 'route_deviation',
         subject: String(route._id),
@@ -57,17 +57,17 @@ describe('deviations from routes', () => {
   });
 
   it('need consecutive fixes', () => {
-    const watched = driving(straight(onlyDeviation));
-    watched.report(...fixes([0, 0, 200], [5, 0, 200], [10, 0, 99], [15, 0, 200], [20, 0, 200]));
-    expect(deviations(watched)).toEqual([]);
+    const runner = driving(straight(onlyDeviation));
+    runner.report(...fixes([0, 0, 200], [5, 0, 200], [10, 0, 99], [15, 0, 200], [20, 0, 200]));
+    expect(deviations(runner)).toEqual([]);
   });
 
   it('are found once until the vehicle is back', () => {
-    const watched = driving(straight(onlyDeviation));
-    watched.report(...fixes([0, 0, 200], [5, 0, 200], [10, 0, 200], [20, 0, 900], [300, 0, 900], [400, 0, 900]));
-    expect(deviations(watched)).toEqual(['10 route_deviation deviation']);
-    watched.report(...fixes([410, 500], [420, 500, 200], [425, 500, 200], [430, 500, 200]));
-    expect(deviations(watched).slice(1)).toEqual(['410 route return', '430 route_deviation deviation']);
+    const runner = driving(straight(onlyDeviation));
+    runner.report(...fixes([0, 0, 200], [5, 0, 200], [10, 0, 200], [20, 0, 900], [300, 0, 900], [400, 0, 900]));
+    expect(deviations(runner)).toEqual(['10 route_deviation deviation']);
+    runner.report(...fixes([410, 500], [420, 500, 200], [425, 500, 200], [430, 500, 200]));
+    expect(deviations(runner).slice(1)).toEqual(['410 route return', '430 route_deviation deviation']);
   });
 
   it('have no return without a deviation', () => {
@@ -93,8 +93,8 @@ describe('deviations from routes', () => {
 
   it('are separate for each route', () => {
     const [north, east] = [straight(), routeOf([away(0), away(0, 10_000)])];
-    const watched = driving(north, east).report(...fixes([0, 5_000], [5, 5_000], [10, 5_000]));
-    expect(watched.summaries()).toEqual([`10 ${east._id}`]);
+    const runner = driving(north, east).report(...fixes([0, 5_000], [5, 5_000], [10, 5_000]));
+    expect(runner.summaries()).toEqual([`10 ${east._id}`]);
   });
 });
 
@@ -104,12 +104,12 @@ describe('events of routes', () => {
 
   it('report waypoints in order, and the end', () => {
     const route = toCustomer();
-    const watched = driving(route).report(
+    const runner = driving(route).report(
       ...fixes([0, 10], [10, 500], [20, 2_960], [30, 2_990], [40, 3_100], [50, 9_980], [60, 9_990]),
     );
     const id = route._id;
-    expect(watched.summaries()).toEqual([`0 ${id}:0`, `20 ${id}:1`, `50 ${id}:2`, `50 ${id}:completed`]);
-    expect(watched.raised[1]).toMatchObject({
+    expect(runner.summaries()).toEqual([`0 ${id}:0`, `20 ${id}:1`, `50 ${id}:2`, `50 ${id}:completed`]);
+    expect(runner.findings[1]).toMatchObject({
       type: 'route',
       attributes: {
         event: 'waypoint_arrival',
@@ -122,14 +122,14 @@ describe('events of routes', () => {
   });
 
   it('find a waypoint between two fixes', () => {
-    const watched = driving(toCustomer()).report(...fixes([0, 0], [60, 2_500], [90, 3_500]));
-    expect(watched.summaries(({ attributes }) => String(attributes['waypoint_name']))).toEqual(['0 Depot', '90 Shop']);
+    const runner = driving(toCustomer()).report(...fixes([0, 0], [60, 2_500], [90, 3_500]));
+    expect(runner.summaries(({ attributes }) => String(attributes['waypoint_name']))).toEqual(['0 Depot', '90 Shop']);
   });
 
   it('skip an omitted waypoint', () => {
     const route = toCustomer({ notifyOn: ['waypoint_arrival', 'completed'] });
-    const watched = driving(route).report(...fixes([0, 0], [60, 1_000, 500], [200, 9_000, 500], [300, 9_990]));
-    expect(watched.summaries(({ attributes }) => JSON.stringify(attributes['waypoint_index']))).toEqual([
+    const runner = driving(route).report(...fixes([0, 0], [60, 1_000, 500], [200, 9_000, 500], [300, 9_990]));
+    expect(runner.summaries(({ attributes }) => JSON.stringify(attributes['waypoint_index']))).toEqual([
       '0 0',
       '300 2',
       '300 undefined',
@@ -146,8 +146,8 @@ describe('events of routes', () => {
 
   it('complete a route without waypoints at its end', () => {
     const route = straight();
-    const watched = driving(route).report(...fixes([0, 0], [60, 5_000], [120, 9_960], [180, 10_000]));
-    expect(watched.summaries()).toEqual([`120 ${route._id}:completed`]);
+    const runner = driving(route).report(...fixes([0, 0], [60, 5_000], [120, 9_960], [180, 10_000]));
+    expect(runner.summaries()).toEqual([`120 ${route._id}:completed`]);
   });
 
   it('complete a round trip at its end, each time', () => {
@@ -157,8 +157,8 @@ describe('events of routes', () => {
     const round = (at: number): ReportSketch[] =>
       fixes([at, 10], [at + 100, 3_000], [at + 200, 3_000, 3_000], [at + 300, 0, 3_000], [at + 400, 10, 5]);
     const id = route._id;
-    const watched = driving(route).report(...round(0));
-    expect(watched.summaries()).toEqual([
+    const runner = driving(route).report(...round(0));
+    expect(runner.summaries()).toEqual([
       `0 ${id}:0`,
       `100 ${id}:1`,
       `200 ${id}:2`,
@@ -166,8 +166,8 @@ describe('events of routes', () => {
       `400 ${id}:4`,
       `400 ${id}:completed`,
     ]);
-    watched.report(...round(500).slice(1));
-    expect(watched.summaries().slice(6)).toEqual([
+    runner.report(...round(500).slice(1));
+    expect(runner.summaries().slice(6)).toEqual([
       `600 ${id}:1`,
       `700 ${id}:2`,
       `800 ${id}:3`,
@@ -177,43 +177,43 @@ describe('events of routes', () => {
   });
 
   it('restart when the vehicle is back at the start', () => {
-    const watched = driving(toCustomer({ notifyOn: ['completed'] }));
+    const runner = driving(toCustomer({ notifyOn: ['completed'] }));
     const trip = (at: number): ReportSketch[] => fixes([at, 0], [at + 100, 3_000], [at + 200, 10_000]);
-    expect(watched.report(...trip(0), ...fixes([400, 5_000]), ...trip(500)).summaries()).toHaveLength(2);
+    expect(runner.report(...trip(0), ...fixes([400, 5_000]), ...trip(500)).summaries()).toHaveLength(2);
   });
 
   it('are limited to notify_on', () => {
     const route = toCustomer({ notifyOn: ['return'] });
-    const watched = driving(route).report(
+    const runner = driving(route).report(
       ...fixes([0, 0], [5, 0, 300], [10, 0, 300], [15, 0, 300], [20, 100], [99, 3_000], [200, 10_000]),
     );
-    expect(watched.summaries()).toEqual([`20 ${route._id}:return`]);
+    expect(runner.summaries()).toEqual([`20 ${route._id}:return`]);
   });
 
   it('do not occur outside the schedule, and restart with the next one', () => {
     // Second 0 is Saturday, 10:00 in Shanghai.
     const schedule = { timezone: 'Asia/Shanghai', days: [6], from: '10:10', to: '11:00' };
-    const watched = driving(toCustomer({ schedule }));
-    watched.report(...fixes([0, 0], [5, 500, 300], [10, 500, 300], [15, 500, 300], [20, 500, 300]));
-    expect([watched.summaries(), watched.state?.routes]).toEqual([[], {}]);
-    watched.report(...fixes([600, 500, 300], [605, 500, 300], [610, 500, 300]));
-    expect(deviations(watched)).toEqual(['610 route_deviation deviation']);
-    watched.report(...fixes([3_700, 500, 300]));
-    expect(watched.state?.routes).toEqual({});
+    const runner = driving(toCustomer({ schedule }));
+    runner.report(...fixes([0, 0], [5, 500, 300], [10, 500, 300], [15, 500, 300], [20, 500, 300]));
+    expect([runner.summaries(), runner.state?.routes]).toEqual([[], {}]);
+    runner.report(...fixes([600, 500, 300], [605, 500, 300], [610, 500, 300]));
+    expect(deviations(runner)).toEqual(['610 route_deviation deviation']);
+    runner.report(...fixes([3_700, 500, 300]));
+    expect(runner.state?.routes).toEqual({});
   });
 
   it('do not occur while the route is inactive', () => {
-    const watched = driving(straight({ active: false })).report(...fixes([0, 0, 200], [5, 0, 200], [10, 0, 200]));
-    expect(watched.summaries()).toEqual([]);
+    const runner = driving(straight({ active: false })).report(...fixes([0, 0, 200], [5, 0, 200], [10, 0, 200]));
+    expect(runner.summaries()).toEqual([]);
   });
 
   it('restart with another path', () => {
     const route = toCustomer();
-    const watched = driving(route).report(...fixes([0, 0], [60, 3_000], [90, 5_000]));
+    const runner = driving(route).report(...fixes([0, 0], [60, 3_000], [90, 5_000]));
     const { points, bounds, distanceM } = routeOf([away(0), away(0, 10_000)]);
-    watched.context = contextOf({ routes: [{ ...route, points, bounds, distanceM, waypoints: [] }] });
-    expect(watched.report(...fixes([100, 0, 10])).state?.routes[route._id]).toMatchObject({ next: 1 });
-    expect(watched.summaries()).toHaveLength(2);
+    runner.context = contextOf({ routes: [{ ...route, points, bounds, distanceM, waypoints: [] }] });
+    expect(runner.report(...fixes([100, 0, 10])).state?.routes[route._id]).toMatchObject({ next: 1 });
+    expect(runner.summaries()).toHaveLength(2);
   });
 });
 
@@ -222,25 +222,25 @@ describe('progress on a route', () => {
 
   it('is the next waypoint and the remaining distance', () => {
     const route = straight({ waypoints, durationSeconds: 1_000 });
-    const watched = driving(route).report(...fixes([0, 0], [60, 4_000]));
-    expect(progressFromState(route, watched.state)).toEqual({
+    const runner = driving(route).report(...fixes([0, 0], [60, 4_000]));
+    expect(progressFromState(route, runner.state)).toEqual({
       waypointIndex: 2,
       distanceRemainingM: expect.closeTo(6_000, -2),
       secondsRemaining: 600,
       isOffRoute: false,
     });
-    watched.report(...fixes([90, 4_000, 500]));
-    expect(progressFromState(route, watched.state)).toMatchObject({ waypointIndex: 2, isOffRoute: true });
-    watched.report(...fixes([120, 10_000]));
-    expect(progressFromState(route, watched.state)).toMatchObject({ waypointIndex: 2, distanceRemainingM: 0 });
+    runner.report(...fixes([90, 4_000, 500]));
+    expect(progressFromState(route, runner.state)).toMatchObject({ waypointIndex: 2, isOffRoute: true });
+    runner.report(...fixes([120, 10_000]));
+    expect(progressFromState(route, runner.state)).toMatchObject({ waypointIndex: 2, distanceRemainingM: 0 });
   });
 
   it('distinguishes both directions of the same road', () => {
     const route = routeOf([away(0), away(5_000), away(0)], { durationSeconds: 1_000 });
-    const watched = driving(route);
-    const left = (): number => Math.round((progressFromState(route, watched.state)?.distanceRemainingM ?? 0) / 100);
+    const runner = driving(route);
+    const left = (): number => Math.round((progressFromState(route, runner.state)?.distanceRemainingM ?? 0) / 100);
     const seen = [0, 1_000, 4_950, 5_000, 4_940, 4_800, 4_000, 1_000].map((northM, at) => {
-      watched.report(...fixes([at * 30, northM]));
+      runner.report(...fixes([at * 30, northM]));
       return left();
     });
     expect(seen).toEqual([100, 90, 51, 50, 49, 48, 40, 10]);
@@ -248,25 +248,25 @@ describe('progress on a route', () => {
 
   it('decreases for a vehicle that turns back', () => {
     const route = straight({ durationSeconds: 1_000 });
-    const watched = driving(route).report(...fixes([0, 0], [60, 4_000], [90, 3_000]));
-    expect(progressFromState(route, watched.state)?.distanceRemainingM).toBeCloseTo(7_000, -2);
+    const runner = driving(route).report(...fixes([0, 0], [60, 4_000], [90, 3_000]));
+    expect(progressFromState(route, runner.state)?.distanceRemainingM).toBeCloseTo(7_000, -2);
   });
 
   it('is unknown for another path, and before the vehicle was on it', () => {
     const route = straight();
     expect(progressFromState(route, undefined)).toBeNull();
-    const watched = driving(route).report(...fixes([0, 0, 5_000]));
-    expect(progressFromState(route, watched.state)).toBeNull();
-    watched.report(...fixes([60, 0]));
-    expect(progressFromState(route, watched.state)).not.toBeNull();
-    expect(progressFromState({ ...routeOf([away(0), away(0, 900)]), _id: route._id }, watched.state)).toBeNull();
+    const runner = driving(route).report(...fixes([0, 0, 5_000]));
+    expect(progressFromState(route, runner.state)).toBeNull();
+    runner.report(...fixes([60, 0]));
+    expect(progressFromState(route, runner.state)).not.toBeNull();
+    expect(progressFromState({ ...routeOf([away(0), away(0, 900)]), _id: route._id }, runner.state)).toBeNull();
   });
 
   it('finds positions on a long path of many points', () => {
     const line = Array.from({ length: 1_000 }, (_none, at) => away(at * 100, at % 2 === 0 ? 0 : 20));
     const route = routeOf(line);
-    const watched = driving(route).report(...fixes([0, 0], [60, 51_230, 30]));
-    const done = 1 - (progressFromState(route, watched.state)?.distanceRemainingM ?? 0) / route.distanceM;
+    const runner = driving(route).report(...fixes([0, 0], [60, 51_230, 30]));
+    const done = 1 - (progressFromState(route, runner.state)?.distanceRemainingM ?? 0) / route.distanceM;
     expect(done).toBeCloseTo(51_230 / 99_900, 3);
   });
 });

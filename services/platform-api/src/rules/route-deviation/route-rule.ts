@@ -11,13 +11,13 @@ import { nearestOnSegment } from '../../geometry/lines.ts';
 import { distanceM, type Position } from '../../geometry/positions.ts';
 import { isOnSchedule } from '../../platform/schedule.ts';
 import type { Report } from '../../telemetry/report.ts';
-import { raisedBy } from '../of-report.ts';
-import { type Outcome, quiet, type Raised, type Rule } from '../rule.ts';
+import { findingAt } from '../finding.ts';
+import { type Finding, noFindings, type Outcome, type Rule } from '../rule.ts';
 
 const fixesNeeded = 3;
 const timeNeededMs = 60_000;
 /** A stop counts as reached slightly before its position on the path. */
-const nearlyM = 1;
+const stopToleranceM = 1;
 
 /**
  * Finds events of routes: `route_deviation` after 3 fixes or 60 s beyond `deviation_m`, once until the vehicle is back;
@@ -28,42 +28,42 @@ export const routeRule: Rule<RouteState> = {
   name: routeRuleName,
   takesLate: false,
   step(state, report, { routes }): Outcome<RouteState> {
-    if (routes.length === 0) return quiet<RouteState>(undefined);
+    if (routes.length === 0) return noFindings<RouteState>(undefined);
     const { position } = report;
-    if (report.isLate || !position.gpsValid || !isNew(state, position)) return quiet(state);
-    const walk: Walk = {
+    if (report.isLate || !position.gpsValid || !isNew(state, position)) return noFindings(state);
+    const movement: Movement = {
       report,
       here: [position.latitude, position.longitude],
       before: state === undefined ? null : [state.latitude, state.longitude],
-      raised: [],
+      findings: [],
     };
     let hasTurned = false;
     const kept: Record<string, RouteProgressState> = {};
     for (const route of routes) {
       if (!route.active || !isOnSchedule(route.schedule, position.timestamp)) continue;
       const was = state?.routes[route._id];
-      const is = follow(walk, route, was);
+      const is = advanceRoute(movement, route, was);
       kept[route._id] = is;
       hasTurned ||= was?.code !== is.code || was.next !== is.next || was.beyond?.isDeviation !== is.beyond?.isDeviation;
     }
     const { latitude, longitude, timestamp: ms } = position;
-    const turned = hasTurned || walk.raised.length > 0;
-    return { state: { latitude, longitude, ms, routes: kept }, raised: walk.raised, amended: [], turned };
+    const mustPersist = hasTurned || movement.findings.length > 0;
+    return { state: { latitude, longitude, ms, routes: kept }, findings: movement.findings, updates: [], mustPersist };
   },
 };
 
 /** Previous and current position of a vehicle along the path. */
-interface Came {
+interface PathProgress {
   readonly beforeM: number | null;
   readonly alongM: number | null;
   readonly next: number;
 }
 
-interface Walk {
+interface Movement {
   readonly report: Report;
   readonly here: Position;
   readonly before: Position | null;
-  readonly raised: Raised[];
+  readonly findings: Finding[];
 }
 
 function isNew(state: RouteState | undefined, { timestamp, latitude, longitude }: LastLocation): boolean {
@@ -71,18 +71,18 @@ function isNew(state: RouteState | undefined, { timestamp, latitude, longitude }
   return timestamp === state.ms && (latitude !== state.latitude || longitude !== state.longitude);
 }
 
-function follow(walk: Walk, route: StoredRoute, was: RouteProgressState | undefined): RouteProgressState {
+function advanceRoute(movement: Movement, route: StoredRoute, was: RouteProgressState | undefined): RouteProgressState {
   const path = getRoutePath(route);
   const known = was?.code === path.fingerprint ? was : { code: path.fingerprint, alongM: null, next: 0 };
-  const { alongM: beforeM, next } = begunAgain(walk, path, known);
-  const place = locateOnPath(path, walk.here[0], walk.here[1], route.deviationM, beforeM);
+  const { alongM: beforeM, next } = restartIfCompleted(movement, path, known);
+  const place = locateOnPath(path, movement.here[0], movement.here[1], route.deviationM, beforeM);
   const alongM = place ?? beforeM;
-  const reached = arrivals(walk, path, route.deviationM, { beforeM, alongM, next });
-  const beyond = place === null ? deviation(walk, route, path, known.beyond) : undefined;
-  if (beyond === undefined && known.beyond?.isDeviation === true) report(walk, route, 'return');
-  for (const at of reached) if (route.waypoints.length > 0) reportArrival(walk, route, at);
+  const reached = findArrivals(movement, path, route.deviationM, { beforeM, alongM, next });
+  const beyond = place === null ? checkDeviation(movement, route, path, known.beyond) : undefined;
+  if (beyond === undefined && known.beyond?.isDeviation === true) report(movement, route, 'return');
+  for (const at of reached) if (route.waypoints.length > 0) reportArrival(movement, route, at);
   const last = reached.at(-1);
-  if (last === path.stops.length - 1) report(walk, route, 'completed');
+  if (last === path.stops.length - 1) report(movement, route, 'completed');
   return {
     code: path.fingerprint,
     alongM: last === path.stops.length - 1 ? path.totalM : alongM,
@@ -92,8 +92,8 @@ function follow(walk: Walk, route: StoredRoute, was: RouteProgressState | undefi
 }
 
 /** A completed route restarts when the vehicle is back at its start; a round trip when it leaves its end. */
-function begunAgain(
-  { here }: Walk,
+function restartIfCompleted(
+  { here }: Movement,
   { stops, totalM }: RoutePath,
   known: RouteProgressState,
 ): Pick<RouteProgressState, 'alongM' | 'next'> {
@@ -107,55 +107,65 @@ function begunAgain(
 const isAt = (here: Position, { position, radiusM }: Stop): boolean => distanceM(here, position) <= radiusM;
 
 /** Returns the stops reached with this fix. Omitted ones are skipped. */
-function arrivals(walk: Walk, { stops }: RoutePath, deviationM: number, came: Came): number[] {
+function findArrivals(movement: Movement, { stops }: RoutePath, deviationM: number, came: PathProgress): number[] {
   const reached: number[] = [];
   for (let at = came.next; at < stops.length; at += 1) {
     const stop = stops[at];
-    if (stop === undefined || !hasPassed(walk, stop)) continue;
+    if (stop === undefined || !hasPassed(movement, stop)) continue;
     const { alongM } = came;
     const isAhead = stop.alongM !== null && alongM !== null && stop.alongM > alongM + stop.radiusM + deviationM;
-    if (!isAhead && (at === 0 || hasCome(walk, stop, came))) reached.push(at);
+    if (!isAhead && (at === 0 || hasArrived(movement, stop, came))) reached.push(at);
   }
   return reached;
 }
 
 /** A vehicle at a stop when a route begins has not driven there: it must arrive from outside or along the path. */
-function hasCome({ before }: Walk, stop: Stop, { beforeM, alongM }: Came): boolean {
+function hasArrived({ before }: Movement, stop: Stop, { beforeM, alongM }: PathProgress): boolean {
   if (before === null) return false;
   if (!isAt(before, stop)) return true;
   if (stop.alongM === null || beforeM === null || alongM === null) return false;
-  const reachedM = stop.alongM - nearlyM;
+  const reachedM = stop.alongM - stopToleranceM;
   return beforeM < reachedM && alongM >= reachedM;
 }
 
 /** Returns true at the stop, or if the segment from the last fix passes it. */
-function hasPassed({ here, before }: Walk, stop: Stop): boolean {
+function hasPassed({ here, before }: Movement, stop: Stop): boolean {
   if (isAt(here, stop)) return true;
   return before !== null && nearestOnSegment(stop.position, before, here).distanceM <= stop.radiusM;
 }
 
-function deviation(walk: Walk, route: StoredRoute, path: RoutePath, was: Deviation | undefined): Deviation {
-  const ms = walk.report.position.timestamp;
+function checkDeviation(
+  movement: Movement,
+  route: StoredRoute,
+  path: RoutePath,
+  was: Deviation | undefined,
+): Deviation {
+  const ms = movement.report.position.timestamp;
   const beyond = { sinceMs: was?.sinceMs ?? ms, fixes: (was?.fixes ?? 0) + 1 };
   if (was?.isDeviation === true) return was;
   if (beyond.fixes < fixesNeeded && ms - beyond.sinceMs < timeNeededMs) return beyond;
-  report(walk, route, 'deviation', { distance_m: Math.round(path.distanceM(walk.here)) });
+  report(movement, route, 'deviation', { distance_m: Math.round(path.distanceM(movement.here)) });
   return { ...beyond, isDeviation: true };
 }
 
-function report(walk: Walk, route: StoredRoute, event: RouteEvent, more: Readonly<Record<string, unknown>> = {}): void {
+function report(
+  movement: Movement,
+  route: StoredRoute,
+  event: RouteEvent,
+  more: Readonly<Record<string, unknown>> = {},
+): void {
   const type = event === 'deviation' ? 'route_deviation' : 'route';
   const subject = event === 'deviation' ? String(route._id) : `${route._id}:${event}`;
-  raise(walk, route, event, type, subject, more);
+  addFinding(movement, route, event, type, subject, more);
 }
 
-function reportArrival(walk: Walk, route: StoredRoute, at: number): void {
+function reportArrival(movement: Movement, route: StoredRoute, at: number): void {
   const more = { waypoint_index: at, waypoint_name: route.waypoints[at]?.name ?? null };
-  raise(walk, route, 'waypoint_arrival', 'route', `${route._id}:${at}`, more);
+  addFinding(movement, route, 'waypoint_arrival', 'route', `${route._id}:${at}`, more);
 }
 
-function raise(
-  { report, raised }: Walk,
+function addFinding(
+  { report, findings }: Movement,
   { _id, name, notifyOn }: StoredRoute,
   event: RouteEvent,
   type: string,
@@ -164,5 +174,5 @@ function raise(
 ): void {
   if (!notifyOn.includes(event)) return;
   const attributes = { event, route_id: _id, route_name: name, ...more };
-  raised.push(raisedBy(report, { type, subject, attributes }));
+  findings.push(findingAt(report, { type, subject, attributes }));
 }

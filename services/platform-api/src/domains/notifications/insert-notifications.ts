@@ -10,7 +10,7 @@ import type { Notification } from './schema.ts';
 export type NewNotification = Omit<Notification, keyof RecordFields | 'serverTimestamp'>;
 
 /** Server time that a notification of a terminal uses; `_id` is `<canonical number>:<ms>`. */
-interface TakenTime {
+interface AllocatedTime {
   readonly _id: string;
   readonly takenAt: Date;
 }
@@ -19,28 +19,28 @@ type Store = Pick<Deps, 'records' | 'database'>;
 
 const collectionName = 'notifications';
 
-export const claimOf = (dedupeKey: string): string => `${collectionName}.dedupeKey:${dedupeKey}`;
+export const dedupeId = (dedupeKey: string): string => `${collectionName}.dedupeKey:${dedupeKey}`;
 
 /**
  * Records notifications in one batch, each dedupe key once. Returns them as recorded, in the order in which their keys
  * first occur. If it is repeated after a crash, or concurrently elsewhere, it completes what exists: the key is first
  * claimed for an id, and any caller then creates the record with that id.
  */
-export async function recordAll(
+export async function insertNotifications(
   { records, database }: Store,
   given: readonly NewNotification[],
   now = new Date(),
 ): Promise<Notification[]> {
   const unique = new Map<string, NewNotification>();
   for (const each of given) if (!unique.has(each.dedupeKey)) unique.set(each.dedupeKey, each);
-  const claims = await claim(records, [...unique.keys()], now);
+  const claims = await claimKeys(records, [...unique.keys()], now);
   const known = await findRecorded(
     records,
     claims.filter(({ isOwn }) => !isOwn).map(({ id }) => id),
   );
   const missing = claims.filter(({ id }) => !known.has(id));
   const fields = missing.map(({ key }) => unique.get(key) as NewNotification);
-  const times = await takeTimes(database, fields, now);
+  const times = await allocateServerTimes(database, fields, now);
   const made = missing.map(
     ({ id }, at): Notification => ({
       _id: id,
@@ -67,12 +67,12 @@ interface Claim {
   readonly isOwn: boolean;
 }
 
-async function claim(records: RecordStore, keys: readonly string[], now: Date): Promise<Claim[]> {
+async function claimKeys(records: RecordStore, keys: readonly string[], now: Date): Promise<Claim[]> {
   if (keys.length === 0) return [];
   const ids = await records.nextIds(collectionName, keys.length);
-  const values = keys.map((key, at) => ({ _id: claimOf(key), recordId: ids[at] as number, takenAt: now }));
+  const values = keys.map((key, at) => ({ _id: dedupeId(key), recordId: ids[at] as number, takenAt: now }));
   const taken = new Set(await insertIgnoringDuplicates(records.uniqueValues, values));
-  const holders = await claimed(
+  const holders = await findClaimedIds(
     records,
     keys.filter((_key, at) => taken.has(at)),
   );
@@ -85,8 +85,8 @@ async function claim(records: RecordStore, keys: readonly string[], now: Date): 
 }
 
 /** Returns the ids of notifications that are recorded, or are about to be, by dedupe key. */
-export async function claimed(records: RecordStore, keys: readonly string[]): Promise<Map<string, number>> {
-  const ids = new Map(keys.map((key) => [claimOf(key), key]));
+export async function findClaimedIds(records: RecordStore, keys: readonly string[]): Promise<Map<string, number>> {
+  const ids = new Map(keys.map((key) => [dedupeId(key), key]));
   const found = await findByIds(records.uniqueValues, [...ids.keys()]);
   return new Map(found.map((each) => [ids.get(each._id) as string, each.recordId]));
 }
@@ -96,12 +96,13 @@ async function findRecorded(records: RecordStore, ids: readonly number[]): Promi
   return new Map(found.map((each) => [each._id, each]));
 }
 
-const timesIn = (database: Database): Collection<TakenTime> => database.collection<TakenTime>('notification_times');
+const serverTimes = (database: Database): Collection<AllocatedTime> =>
+  database.collection<AllocatedTime>('notification_times');
 
 /**
  * Returns a server time for each notification that no other one of the terminal has: now, or the next free millisecond.
  */
-async function takeTimes(
+async function allocateServerTimes(
   database: Database,
   wanted: readonly { readonly imei: string }[],
   now: Date,
@@ -116,30 +117,30 @@ async function takeTimes(
       found[at] = ms;
       return { _id: `${imei}:${ms}`, takenAt: now };
     });
-    const taken = await insertIgnoringDuplicates(timesIn(database), documents);
+    const taken = await insertIgnoringDuplicates(serverTimes(database), documents);
     open = taken.flatMap((place) => open[place] ?? []);
   }
   return found;
 }
 
 /** Time after which a server time cannot be used again and is deleted. */
-const keepTimesMs = 24 * 3_600_000;
-const removedAtOnce = 1_000;
+const serverTimeTtlMs = 24 * 3_600_000;
+const batchSize = 1_000;
 
 /** Deletes expired server times. Returns where to continue, or null when done. */
-export async function sweepTimes(
+export async function purgeServerTimes(
   database: Database,
   { from, isOver }: JobSlice,
   nowMs = Date.now(),
 ): Promise<number | null> {
-  const times = timesIn(database);
-  const isOld = { takenAt: { $lt: new Date(nowMs - keepTimesMs) } };
+  const times = serverTimes(database);
+  const isOld = { takenAt: { $lt: new Date(nowMs - serverTimeTtlMs) } };
   const find = () =>
     times
       .find(isOld, { projection: { _id: 1 } })
-      .limit(removedAtOnce)
+      .limit(batchSize)
       .toArray();
-  const remove = (some: readonly Pick<TakenTime, '_id'>[]): Promise<void> => {
+  const remove = (some: readonly Pick<AllocatedTime, '_id'>[]): Promise<void> => {
     const removals = some.map(({ _id }) => ({ deleteOne: { filter: { _id } } }));
     return writeThrottled(database, times, removals, () => false);
   };

@@ -2,18 +2,18 @@ import type { Bus, LiveEvent } from '@fleet/bus';
 import { toLocationResponse } from '../domains/last-positions/responses.ts';
 import { lastReceivedMs, stateOf } from '../domains/last-positions/rules.ts';
 import { publishLive } from '../event-consumers/live.ts';
-import type { Moved } from './unit.ts';
+import type { VehicleUpdate } from './evaluate-batch.ts';
 
 /**
  * Terminals that were silent long enough to be offline, with the receive time of the first report, by canonical number.
  */
-export type Returned = ReadonlyMap<string, number>;
+export type ReturningTerminals = ReadonlyMap<string, number>;
 
 /**
  * Publishes the newest positions of vehicles and their changed states to websockets. Returns terminals that were
  * silent: whether they were offline depends on more than their positions.
  */
-export function publishPositions(bus: Bus, moved: Iterable<Moved>, nowMs = Date.now()): Returned {
+export function publishPositions(bus: Bus, moved: Iterable<VehicleUpdate>, nowMs = Date.now()): ReturningTerminals {
   const byAccount = new Map<number, Omit<LiveEvent, 'atMs'>[]>();
   const returned = new Map<string, number>();
   for (const each of moved) {
@@ -35,7 +35,7 @@ export function publishPositions(bus: Bus, moved: Iterable<Moved>, nowMs = Date.
 }
 
 /** `previous`: the earlier state if its change is published. */
-function eventsOf({ known, state }: Moved, previous: string | null, nowMs: number): Omit<LiveEvent, 'atMs'>[] {
+function eventsOf({ known, state }: VehicleUpdate, previous: string | null, nowMs: number): Omit<LiveEvent, 'atMs'>[] {
   const { _id: vehicleId, driverId } = known.vehicle;
   const location = toLocationResponse(state.location, { vehicleId, driverId, nowMs });
   const events: Omit<LiveEvent, 'atMs'>[] = [{ type: 'location', vehicleId, data: location }];

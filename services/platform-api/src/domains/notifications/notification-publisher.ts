@@ -11,36 +11,41 @@ import {
 } from '@fleet/bus';
 import { AppError, TtlCache } from '@fleet/service-kit';
 import type { Deps } from '../../platform/deps.ts';
-import type { Amended } from '../../rules/rule.ts';
+import type { FindingUpdate } from '../../rules/rule.ts';
 import { isAccountActive } from '../accounts/account-status.ts';
 import { ownersOfVehicles } from '../vehicles/queries.ts';
 import { vehicleStates } from '../vehicles/states.ts';
-import { addressOf } from './addresses.ts';
-import { amendAll } from './amend.ts';
-import { contentOf, keyOf, type RaisedFor, type ToRaise } from './content.ts';
-import { Languages } from './languages.ts';
+import { applyUpdates } from './apply-updates.ts';
+import { findAddress } from './find-address.ts';
+import { insertNotifications } from './insert-notifications.ts';
+import { LanguageCache } from './language-cache.ts';
 import { PreferenceCache } from './preference-cache.ts';
-import { recordAll } from './record.ts';
 import { toEvent, toNotificationResponse } from './responses.ts';
 import type { Notification } from './schema.ts';
+import {
+  type NotificationRequest,
+  type NotificationSubject,
+  notificationDedupeKey,
+  toNotification,
+} from './to-notification.ts';
 
-type Parts = Pick<Deps, 'records' | 'database' | 'redis' | 'bus' | 'log' | 'maps'> & {
+type PublisherDeps = Pick<Deps, 'records' | 'database' | 'redis' | 'bus' | 'log' | 'maps'> & {
   readonly config: Pick<Deps['config'], 'JETSTREAM_REPLICAS'>;
 };
 
 /** After this time, a broker that has not stored a message counts as unavailable. */
-const giveUpAfterMs = 10_000;
+const publishTimeoutMs = 10_000;
 /** Largest number of notifications that are recorded in one batch. */
-const maxBulk = 500;
+const maxBatchSize = 500;
 /**
  * Unconfirmed bytes above which the rest waits. Otherwise the publisher would have no room for it, also on every retry.
  */
-const maxWaitingBytes = 4 * 1024 * 1024;
+const maxPendingBytes = 4 * 1024 * 1024;
 /**
  * Largest number of events in a live message, which stays below the limit of the broker even if all attributes have
  * their maximum size.
  */
-const maxLive = 50;
+const maxEventsPerMessage = 50;
 /**
  * Age up to which a notification is published again. This is longer than the recovery from a crash takes; older ones
  * were published then.
@@ -48,38 +53,38 @@ const maxLive = 50;
 const renotifyIntervalMs = 5 * 60_000;
 
 /** Age after which a change of the account status takes effect. */
-const standingMaxAgeMs = 5_000;
+const accountStatusTtlMs = 5_000;
 
 const encoder = new TextEncoder();
 
-interface Waiting {
-  readonly items: readonly ToRaise[];
+interface QueuedCall {
+  readonly items: readonly NotificationRequest[];
   readonly resolve: () => void;
   readonly reject: (error: unknown) => void;
 }
 
 /** Records the findings of rules and publishes them. All notifications of vehicles are raised here. */
-export class Notifications {
+export class NotificationPublisher {
   readonly preferenceCache: PreferenceCache;
-  readonly #parts: Parts;
-  readonly #languages: Languages;
-  readonly #letIn = new TtlCache<boolean, number>({ ttlMs: standingMaxAgeMs });
+  readonly #deps: PublisherDeps;
+  readonly #languages: LanguageCache;
+  readonly #activeAccounts = new TtlCache<boolean, number>({ ttlMs: accountStatusTtlMs });
   readonly #publisher: JetStreamPublisher;
   readonly #offReconnect: () => void;
-  #waiting: Waiting[] = [];
+  #queue: QueuedCall[] = [];
   #isRecording = false;
   #streams: Promise<void> | undefined;
 
-  constructor(parts: Parts) {
-    this.#parts = parts;
+  constructor(parts: PublisherDeps) {
+    this.#deps = parts;
     this.preferenceCache = new PreferenceCache(parts);
-    this.#languages = new Languages(parts.records);
+    this.#languages = new LanguageCache(parts.records);
     const onRefused = (detail: string): void => parts.log.warn({ detail }, 'notifications are not stored yet');
     // A broker that restarted without its data has no streams.
     this.#offReconnect = parts.bus.onReconnect(() => {
       this.#streams = undefined;
     });
-    this.#publisher = new JetStreamPublisher(parts.bus, { timeoutMs: giveUpAfterMs, onRejected: onRefused });
+    this.#publisher = new JetStreamPublisher(parts.bus, { timeoutMs: publishTimeoutMs, onRejected: onRefused });
   }
 
   /**
@@ -87,17 +92,17 @@ export class Notifications {
    * same items. Notifications that were raised before stay as they are recorded, and are published again under their
    * keys.
    */
-  raise(items: readonly ToRaise[]): Promise<void> {
+  raise(items: readonly NotificationRequest[]): Promise<void> {
     if (items.length === 0) return Promise.resolve();
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ items, resolve, reject });
-      if (!this.#isRecording) void this.#recordWaiting();
+      this.#queue.push({ items, resolve, reject });
+      if (!this.#isRecording) void this.#recordQueued();
     });
   }
 
   /** Sets attributes of recorded notifications; unknown keys are ignored. Idempotent. */
-  async amend(items: readonly Amended[]): Promise<void> {
-    const changed = await amendAll(this.#parts.records, items);
+  async update(items: readonly FindingUpdate[]): Promise<void> {
+    const changed = await applyUpdates(this.#deps.records, items);
     if (changed.length > 0) await this.publish(changed);
   }
 
@@ -116,22 +121,22 @@ export class Notifications {
    * Calls that arrive while a batch is being recorded share the next one, as each batch costs the same few database
    * round trips.
    */
-  async #recordWaiting(): Promise<void> {
+  async #recordQueued(): Promise<void> {
     this.#isRecording = true;
-    while (this.#waiting.length > 0) await this.#recordBulk(this.#takeBulk());
+    while (this.#queue.length > 0) await this.#recordBatch(this.#nextBatch());
     this.#isRecording = false;
   }
 
-  #takeBulk(): Waiting[] {
+  #nextBatch(): QueuedCall[] {
     let count = 0;
-    const end = this.#waiting.findIndex(({ items }, at) => {
+    const end = this.#queue.findIndex(({ items }, at) => {
       count += items.length;
-      return at > 0 && count > maxBulk;
+      return at > 0 && count > maxBatchSize;
     });
-    return this.#waiting.splice(0, end === -1 ? this.#waiting.length : end);
+    return this.#queue.splice(0, end === -1 ? this.#queue.length : end);
   }
 
-  async #recordBulk(calls: readonly Waiting[]): Promise<void> {
+  async #recordBatch(calls: readonly QueuedCall[]): Promise<void> {
     try {
       const items = calls.flatMap((call) => call.items);
       const recorded = await this.#record(items);
@@ -143,34 +148,34 @@ export class Notifications {
     } catch (error) {
       const [first, ...others] = calls;
       // Records each call alone, so that only the one that cannot be recorded fails.
-      if (others.length > 0) await Promise.all(calls.map((call) => this.#recordBulk([call])));
+      if (others.length > 0) await Promise.all(calls.map((call) => this.#recordBatch([call])));
       else first?.reject(error);
     }
   }
 
-  async #record(items: readonly ToRaise[]): Promise<Notification[]> {
+  async #record(items: readonly NotificationRequest[]): Promise<Notification[]> {
     const imeis = [...new Set(items.flatMap(({ vehicle: { imei } }) => imei ?? []))];
     const [languages, states] = await Promise.all([
       this.#languages.of(items.map(({ vehicle }) => vehicle)),
-      vehicleStates(this.#parts, imeis),
+      vehicleStates(this.#deps, imeis),
     ]);
     const contents = items.map(async (item) => {
       const { imei, ownerUserId } = item.vehicle;
-      const shownImei = imei === null ? null : (states.get(imei)?.shownImei ?? null);
+      const displayImei = imei === null ? null : (states.get(imei)?.displayImei ?? null);
       const language = languages.get(ownerUserId) ?? 'en';
-      return contentOf(item, language, { shownImei, address: await addressOf(this.#parts, item, language) });
+      return toNotification(item, language, { displayImei, address: await findAddress(this.#deps, item, language) });
     });
-    return recordAll(this.#parts, await Promise.all(contents));
+    return insertNotifications(this.#deps, await Promise.all(contents));
   }
 
-  async #publish(items: readonly ToRaise[], recorded: readonly Notification[]): Promise<void> {
+  async #publish(items: readonly NotificationRequest[], recorded: readonly Notification[]): Promise<void> {
     await this.#ensureStreams();
-    const vehicles = new Map(items.map(({ vehicle, raised }) => [keyOf(vehicle, raised), vehicle]));
+    const vehicles = new Map(items.map(({ vehicle, raised }) => [notificationDedupeKey(vehicle, raised), vehicle]));
     const preferences = await this.preferenceCache.ofVehicles(items.map(({ vehicle }) => vehicle.id));
-    const letIn = await this.#areLetIn(recorded);
+    const letIn = await this.#findActive(recorded);
     let stored: Promise<void>[] = [];
     for (const notification of recorded) {
-      const { imei, ownerUserId, id } = vehicles.get(notification.dedupeKey) as RaisedFor;
+      const { imei, ownerUserId, id } = vehicles.get(notification.dedupeKey) as NotificationSubject;
       const isWanted = preferences.get(id)?.wants(ownerUserId, notification.type) ?? true;
       const payload: NotificationRaised = {
         accountId: notification.accountId,
@@ -180,7 +185,7 @@ export class Notifications {
         notification: toNotificationResponse(notification),
       };
       stored.push(this.#store(notificationSubject(notification.accountId, imei), notification.dedupeKey, payload));
-      if (this.#publisher.pendingBytes < maxWaitingBytes) continue;
+      if (this.#publisher.pendingBytes < maxPendingBytes) continue;
       await Promise.all(stored);
       stored = [];
     }
@@ -190,10 +195,12 @@ export class Notifications {
   }
 
   /** Returns which accounts are active. Notifications of a suspended account are not sent to webhooks. */
-  async #areLetIn(notifications: readonly Notification[]): Promise<ReadonlyMap<number, boolean>> {
-    const { records } = this.#parts;
+  async #findActive(notifications: readonly Notification[]): Promise<ReadonlyMap<number, boolean>> {
+    const { records } = this.#deps;
     const ids = [...new Set(notifications.map(({ accountId }) => accountId))];
-    const known = ids.map(async (id) => [id, await this.#letIn.get(id, () => isAccountActive(records, id))] as const);
+    const known = ids.map(
+      async (id) => [id, await this.#activeAccounts.get(id, () => isAccountActive(records, id))] as const,
+    );
     return new Map(await Promise.all(known));
   }
 
@@ -225,22 +232,22 @@ export class Notifications {
       });
     }
     for (const [accountId, events] of byAccount)
-      for (let at = 0; at < events.length; at += maxLive)
+      for (let at = 0; at < events.length; at += maxEventsPerMessage)
         publish(
-          this.#parts.bus,
+          this.#deps.bus,
           liveEvents,
-          { accountId, events: events.slice(at, at + maxLive) },
+          { accountId, events: events.slice(at, at + maxEventsPerMessage) },
           liveSubject(accountId),
         );
   }
 
   async #ownersOf(notifications: readonly Notification[]): Promise<Map<number, number>> {
     const ids = [...new Set(notifications.map(({ vehicleId }) => vehicleId))];
-    return ownersOfVehicles(this.#parts.records, ids);
+    return ownersOfVehicles(this.#deps.records, ids);
   }
 
   async #ensureStreams(): Promise<void> {
-    this.#streams ??= this.#makeStreams();
+    this.#streams ??= this.#createStreams();
     try {
       await this.#streams;
     } catch (error) {
@@ -250,8 +257,8 @@ export class Notifications {
     }
   }
 
-  async #makeStreams(): Promise<void> {
-    const { bus, config } = this.#parts;
+  async #createStreams(): Promise<void> {
+    const { bus, config } = this.#deps;
     await ensureStreams(await bus.jetstreamManager(), { replicas: config.JETSTREAM_REPLICAS });
   }
 }

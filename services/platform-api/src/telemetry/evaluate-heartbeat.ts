@@ -1,11 +1,11 @@
 import type { LastLocation } from '../domains/last-positions/schema.ts';
 import type { VehicleState } from '../domains/vehicle-states/vehicle-state.ts';
 import type { Rule, RuleContext } from '../rules/rule.ts';
-import type { DecodedHeartbeat } from './decode.ts';
-import type { Judged, Place } from './judge.ts';
-import { newest, previousReadings, withHeartbeat, withPosition } from './latest-readings.ts';
-import { backfilledAfterMs, passRules } from './pass-rules.ts';
+import type { DecodedHeartbeat } from './decode-report.ts';
+import type { Evaluation, StateOrigin } from './evaluate-report.ts';
+import { newerValues, previousReadings, withHeartbeat, withPosition } from './latest-readings.ts';
 import type { Report } from './report.ts';
+import { backfilledAfterMs, runRules } from './run-rules.ts';
 
 /** Values of the newest heartbeat of a partner's device. */
 export type Heartbeat = Pick<
@@ -17,64 +17,71 @@ export type Heartbeat = Pick<
  * Evaluates a heartbeat with the rules that use its values. It is no position: the location stays, and history and
  * odometer are unchanged. A heartbeat older than the newest one has no effect.
  */
-export function judgeHeartbeat(
+export function evaluateHeartbeat(
   before: VehicleState | null,
   heartbeat: DecodedHeartbeat,
   context: RuleContext,
-  place: Place,
+  origin: StateOrigin,
   rules: readonly Rule[],
-): Judged {
-  const nothing = { position: null, hash: '', raised: [], amended: [], attached: [], turned: false };
+): Evaluation {
+  const nothing = { position: null, hash: '', findings: [], updates: [], attachmentRequests: [], mustPersist: false };
   const known = before?.heartbeat;
   if (before !== null && known !== undefined && heartbeat.timestamp <= known.timestamp)
-    return { ...nothing, state: { ...before, ...place } };
-  const last = before?.location ?? nowhere(heartbeat);
+    return { ...nothing, state: { ...before, ...origin } };
+  const last = before?.location ?? withoutPosition(heartbeat);
   const { timestamp, ignition, batteryPercent, externalVoltage, signal, receivedAtMs } = heartbeat;
   const newestHeartbeat: Heartbeat = { timestamp, ignition, batteryPercent, externalVoltage, signal };
-  const told = withHeartbeat(previousReadings(before), newestHeartbeat);
-  const heardAtMs = Math.max(receivedAtMs, last.heardAtMs ?? 0);
-  const location = { ...last, ...told.values, heardAtMs };
-  const report = reportOf(heartbeat, location);
-  const passed = passRules(before?.rules, rules, context, (rule) => (rule.takesHeartbeats === true ? report : null));
+  const latestReadings = withHeartbeat(previousReadings(before), newestHeartbeat);
+  const lastReceivedAtMs = Math.max(receivedAtMs, last.heardAtMs ?? 0);
+  const location = { ...last, ...latestReadings.values, heardAtMs: lastReceivedAtMs };
+  const report = toReport(heartbeat, location);
+  const passed = runRules(before?.rules, rules, context, (rule) => (rule.takesHeartbeats === true ? report : null));
   const state: VehicleState = {
     recent: [],
     travelledKm: 0,
     odometer: undefined,
     ...before,
-    ...place,
+    ...origin,
     vehicleId: context.vehicle.id,
     location,
     heartbeat: newestHeartbeat,
-    told,
+    latestReadings,
     rules: passed.states,
   };
-  const { raised, amended, attached } = passed;
-  return { ...nothing, state, raised, amended, attached, turned: before === null || passed.turned };
+  const { findings, updates, attachmentRequests } = passed;
+  return {
+    ...nothing,
+    state,
+    findings,
+    updates,
+    attachmentRequests,
+    mustPersist: before === null || passed.mustPersist,
+  };
 }
 
 /** Returns a position with the values of a newer heartbeat. */
-export const updatedPosition = (before: VehicleState | null, position: LastLocation): LastLocation =>
-  before?.heartbeat === undefined ? position : { ...position, ...newest(position, previousReadings(before)) };
+export const withNewerReadings = (before: VehicleState | null, position: LastLocation): LastLocation =>
+  before?.heartbeat === undefined ? position : { ...position, ...newerValues(position, previousReadings(before)) };
 
 /**
  * Returns the state after a newer position. Fields missing from the position keep their last value if heartbeats report
  * them, with the timestamp of their source: a heartbeat may be older than the position and still newer than the value.
  */
-export function stateAfter(
+export function nextState(
   before: VehicleState | null,
   position: LastLocation,
-): Pick<VehicleState, 'location' | 'heartbeat' | 'told'> {
+): Pick<VehicleState, 'location' | 'heartbeat' | 'latestReadings'> {
   if (before?.heartbeat === undefined) return { location: position };
   const { heartbeat } = before;
-  const told = withPosition(previousReadings(before), position);
-  if (position.source !== 'partner') return { location: position, heartbeat, told };
-  const { heardAtMs } = before.location;
-  return { location: { ...position, ...told.values, heardAtMs }, heartbeat, told };
+  const latestReadings = withPosition(previousReadings(before), position);
+  if (position.source !== 'partner') return { location: position, heartbeat, latestReadings };
+  const location = { ...position, ...latestReadings.values, heardAtMs: before.location.heardAtMs };
+  return { location, heartbeat, latestReadings };
 }
 
 /** State of a device that sent heartbeats before its first position. */
-const nowhere = ({ shownImei, timestamp, receivedAtMs }: DecodedHeartbeat): LastLocation => ({
-  imei: shownImei,
+const withoutPosition = ({ displayImei, timestamp, receivedAtMs }: DecodedHeartbeat): LastLocation => ({
+  imei: displayImei,
   latitude: 0,
   longitude: 0,
   altitude: null,
@@ -97,7 +104,7 @@ const nowhere = ({ shownImei, timestamp, receivedAtMs }: DecodedHeartbeat): Last
 });
 
 /** Returns the report that rules evaluate. */
-const reportOf = ({ imei, timestamp, receivedAtMs }: DecodedHeartbeat, location: LastLocation): Report => ({
+const toReport = ({ imei, timestamp, receivedAtMs }: DecodedHeartbeat, location: LastLocation): Report => ({
   imei,
   edition: 'partner',
   serialNo: 0,

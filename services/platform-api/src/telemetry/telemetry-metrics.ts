@@ -4,24 +4,24 @@ import { Counter, Histogram, type Registry } from '@fleet/service-kit';
 export class TelemetryMetrics {
   readonly #messages: Counter;
   readonly #reports: Counter;
-  readonly #raised: Counter;
+  readonly #findings: Counter;
   readonly #faults: Counter;
   readonly #unknown: Counter;
-  readonly #leftOut: Counter;
+  readonly #dropped: Counter;
   readonly #seconds: Histogram;
 
   constructor(registry: Registry) {
     const registers = [registry];
     this.#messages = new Counter({ name: 'telemetry_messages_total', help: 'stored batches applied', registers });
     this.#reports = new Counter({ name: 'telemetry_reports_total', help: 'reports applied', registers });
-    this.#raised = new Counter({ name: 'telemetry_raised_total', help: 'notifications raised by rules', registers });
+    this.#findings = new Counter({ name: 'telemetry_raised_total', help: 'notifications raised by rules', registers });
     this.#faults = new Counter({ name: 'telemetry_faults_total', help: 'invalid reports', registers });
     this.#unknown = new Counter({
       name: 'telemetry_unknown_total',
       help: 'reports of terminals without a vehicle, or from before the terminal was assigned',
       registers,
     });
-    this.#leftOut = new Counter({
+    this.#dropped = new Counter({
       name: 'telemetry_points_left_out_total',
       help: 'reports left out of the history, because too many have the same time',
       registers,
@@ -37,7 +37,7 @@ export class TelemetryMetrics {
   applied(messages: number, reports: number, raised: number, ms: number): void {
     this.#messages.inc(messages);
     this.#reports.inc(reports);
-    this.#raised.inc(raised);
+    this.#findings.inc(raised);
     this.#seconds.observe(ms / 1_000);
   }
 
@@ -45,8 +45,8 @@ export class TelemetryMetrics {
     this.#unknown.inc(reports);
   }
 
-  leftOut(points: number): void {
-    this.#leftOut.inc(points);
+  dropped(points: number): void {
+    this.#dropped.inc(points);
   }
 
   fault(): void {

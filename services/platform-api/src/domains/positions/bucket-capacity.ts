@@ -16,19 +16,19 @@ export const maxBucketPoints = 2_000;
 const maxKnown = 100_000;
 
 /** Number of points that this process has written to each bucket: a lower bound, not the exact count. */
-export class BucketBounds {
-  static readonly #known = new WeakMap<Database, BucketBounds>();
+export class BucketCapacity {
+  static readonly #known = new WeakMap<Database, BucketCapacity>();
   readonly #counts = new Map<string, number>();
 
   /** Returns the bounds of a database, shared by all writers of this process. */
-  static of(database: Database): BucketBounds {
-    const bounds = BucketBounds.#known.get(database) ?? new BucketBounds();
-    BucketBounds.#known.set(database, bounds);
+  static of(database: Database): BucketCapacity {
+    const bounds = BucketCapacity.#known.get(database) ?? new BucketCapacity();
+    BucketCapacity.#known.set(database, bounds);
     return bounds;
   }
 
   /** Leaves out the points that exceed the limit. */
-  fitting(
+  trim(
     given: ReadonlyMap<string, BucketFields>,
     maxPoints: number,
   ): { buckets: Map<string, BucketFields>; leftOut: number } {
@@ -45,7 +45,7 @@ export class BucketBounds {
   }
 
   /** Counts written points; failed writes are retried and not counted. Returns the buckets that are now full. */
-  written(buckets: ReadonlyMap<string, BucketFields>, maxPoints: number): string[] {
+  recordWrite(buckets: ReadonlyMap<string, BucketFields>, maxPoints: number): string[] {
     const full: string[] = [];
     for (const [id, { points }] of buckets) {
       const count = (this.#counts.get(id) ?? 0) + Object.keys(points).length;
@@ -56,7 +56,7 @@ export class BucketBounds {
   }
 
   /** Marks a bucket that the database no longer extends. */
-  fill(id: string): void {
+  markFull(id: string): void {
     this.#keep(id, Number.POSITIVE_INFINITY);
   }
 

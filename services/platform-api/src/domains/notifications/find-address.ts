@@ -1,6 +1,6 @@
 import type { Deps } from '../../platform/deps.ts';
 import { type KnownAddress, knownAddress } from '../geocoding/queries.ts';
-import { placeOf, type ToRaise } from './content.ts';
+import { findingPosition, type NotificationRequest } from './to-notification.ts';
 
 type Parts = Pick<Deps, 'database' | 'log' | 'maps'>;
 
@@ -8,8 +8,12 @@ type Parts = Pick<Deps, 'database' | 'log' | 'maps'>;
  * Returns the address of a finding from cached and embedded data, without a request to a provider; null if it is
  * unknown.
  */
-export async function addressOf(parts: Parts, item: ToRaise, language: string): Promise<KnownAddress | null> {
-  const place = placeOf(item.raised);
+export async function findAddress(
+  parts: Parts,
+  item: NotificationRequest,
+  language: string,
+): Promise<KnownAddress | null> {
+  const place = findingPosition(item.raised);
   if (place === null || Math.abs(place.latitude) > 90 || Math.abs(place.longitude) > 180) return null;
   const position = [place.latitude, place.longitude] as const;
   try {

@@ -11,7 +11,7 @@ import type { RuleContext } from '../rules/rule.ts';
 import type { RuleSettings } from '../rules/settings.ts';
 
 /** Input of the rules for a vehicle, without its mileage. */
-export interface FleetVehicle {
+export interface VehicleContext {
   readonly vehicle: Vehicle;
   readonly imei: string;
   readonly nextServiceKm: number | null;
@@ -24,25 +24,25 @@ interface Areas {
   readonly routes: ReadonlyMap<number, readonly StoredRoute[]>;
 }
 
-interface Kept<T> {
+interface Cached<T> {
   readonly value: T;
   readonly untilMs: number;
 }
 
-const knownForMs = 60_000;
+const cacheTtlMs = 60_000;
 /** A vehicle may be recorded at any time for a terminal that is already reporting. */
-const unknownForMs = 1_000;
-const maxKept = 200_000;
+const missingTtlMs = 1_000;
+const maxEntries = 200_000;
 const none: readonly never[] = [];
 
 /**
  * Caches the vehicles of terminals with their rule input, until a change event of the account, or for a minute. Events
  * of a broker outage are missed: everything is reloaded afterwards.
  */
-export class Fleet {
+export class VehicleContextCache {
   readonly #deps: Pick<Deps, 'records'>;
-  readonly #vehicles = new Map<string, Kept<FleetVehicle | null>>();
-  readonly #areas = new Map<number, Kept<Promise<Areas>>>();
+  readonly #vehicles = new Map<string, Cached<VehicleContext | null>>();
+  readonly #areas = new Map<number, Cached<Promise<Areas>>>();
   readonly #subscription: { stop(): void };
   readonly #offReconnect: () => void;
   /** Rises with every change: a concurrent read may be outdated. */
@@ -51,13 +51,13 @@ export class Fleet {
   constructor(deps: Pick<Deps, 'records' | 'bus' | 'log'>) {
     this.#deps = deps;
     const onError = (error: unknown): void => deps.log.warn({ err: error }, 'invalid fleet event');
-    this.#subscription = subscribe(deps.bus, fleetChanged, onError, ({ accountId }) => this.forget(accountId));
-    this.#offReconnect = deps.bus.onReconnect(() => this.#forgetAll());
+    this.#subscription = subscribe(deps.bus, fleetChanged, onError, ({ accountId }) => this.invalidate(accountId));
+    this.#offReconnect = deps.bus.onReconnect(() => this.#invalidateAll());
   }
 
   /** Returns the known terminals by canonical number; null for one without a vehicle. */
-  async vehiclesOf(imeis: Iterable<string>, nowMs = performance.now()): Promise<Map<string, FleetVehicle | null>> {
-    const found = new Map<string, FleetVehicle | null>();
+  async vehiclesOf(imeis: Iterable<string>, nowMs = performance.now()): Promise<Map<string, VehicleContext | null>> {
+    const found = new Map<string, VehicleContext | null>();
     const missing: string[] = [];
     for (const imei of imeis) {
       const kept = this.#vehicles.get(imei);
@@ -69,7 +69,7 @@ export class Fleet {
   }
 
   /** Records of an account have changed: reload them. */
-  forget(accountId: number): void {
+  invalidate(accountId: number): void {
     this.#changes += 1;
     this.#areas.delete(accountId);
     for (const [imei, { value }] of this.#vehicles)
@@ -81,26 +81,26 @@ export class Fleet {
     this.#offReconnect();
   }
 
-  #forgetAll(): void {
+  #invalidateAll(): void {
     this.#changes += 1;
     this.#areas.clear();
     this.#vehicles.clear();
   }
 
-  async #read(imeis: readonly string[], found: Map<string, FleetVehicle | null>, nowMs: number): Promise<void> {
+  async #read(imeis: readonly string[], found: Map<string, VehicleContext | null>, nowMs: number): Promise<void> {
     const changes = this.#changes;
     const vehicles = await findVehiclesByImei(this.#deps.records, imeis);
-    if (this.#vehicles.size > maxKept) this.#vehicles.clear();
+    if (this.#vehicles.size > maxEntries) this.#vehicles.clear();
     for (const imei of imeis) {
       const vehicle = vehicles.get(imei);
       const value = vehicle === undefined ? null : await this.#fleetVehicle(vehicle, imei, nowMs);
-      const forMs = value === null ? unknownForMs : knownForMs;
+      const forMs = value === null ? missingTtlMs : cacheTtlMs;
       if (changes === this.#changes) this.#vehicles.set(imei, { value, untilMs: nowMs + forMs });
       found.set(imei, value);
     }
   }
 
-  async #fleetVehicle(vehicle: Vehicle, imei: string, nowMs: number): Promise<FleetVehicle> {
+  async #fleetVehicle(vehicle: Vehicle, imei: string, nowMs: number): Promise<VehicleContext> {
     const { geofences, routes } = await this.#areasOf(vehicle.accountId, nowMs);
     const { next_service_km: next } = parseAttributes(vehicle.attributes);
     return {
@@ -116,7 +116,7 @@ export class Fleet {
     const kept = this.#areas.get(accountId);
     if (kept !== undefined && kept.untilMs > nowMs) return kept.value;
     const value = this.#readAreas(accountId);
-    this.#areas.set(accountId, { value, untilMs: nowMs + knownForMs });
+    this.#areas.set(accountId, { value, untilMs: nowMs + cacheTtlMs });
     // The next caller retries a failure.
     value.catch(() => this.#areas.delete(accountId));
     return value;
@@ -132,7 +132,7 @@ export class Fleet {
 }
 
 /** Returns the rule input of one report; `travelledKm` is the distance of the terminal in this vehicle so far. */
-export function contextOf(known: FleetVehicle, odometerKm: number, settings: RuleSettings): RuleContext {
+export function toRuleContext(known: VehicleContext, odometerKm: number, settings: RuleSettings): RuleContext {
   const { vehicle, imei, nextServiceKm, geofences, routes } = known;
   return {
     vehicle: {

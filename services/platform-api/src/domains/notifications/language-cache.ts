@@ -6,7 +6,7 @@ import { languageOf } from '../preferences/use-cases.ts';
 const cacheTtlMs = 30_000;
 
 /** Cache of the languages of owning users, which are read often and change seldom. */
-export class Languages {
+export class LanguageCache {
   readonly #records: RecordStore;
   readonly #byUser = new TtlCache<string, number>({ ttlMs: cacheTtlMs });
 

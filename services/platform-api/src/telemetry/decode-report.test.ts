@@ -1,7 +1,15 @@
 import { additionalItemDefinitions, createAdditionalItem, locationBatch, locationReport } from '@fleet/jt808';
 import { describe, expect, it } from '@jest/globals';
-import { cameraTime, imei, locationOf, pushed, sent, startMs, wayMs } from '../testing/telemetry-reports.ts';
-import { type Decoded, type DecodedReport, decodeReport, instantOf } from './decode.ts';
+import {
+  cameraTime,
+  fromPartner,
+  fromTerminal,
+  imei,
+  locationOf,
+  startMs,
+  transmissionMs,
+} from '../testing/telemetry-reports.ts';
+import { type Decoded, type DecodedReport, decodeReport, deviceTimestamp } from './decode-report.ts';
 
 const faults: string[] = [];
 const decoded = (report: Parameters<typeof decodeReport>[0]): Decoded[] =>
@@ -17,7 +25,7 @@ describe('location report', () => {
       createAdditionalItem(additionalItemDefinitions.signalStrength, { signalStrength: 23 }),
       createAdditionalItem(additionalItemDefinitions.satellites, { satellites: 11 }),
     ];
-    const [report, ...more] = positions(sent(locationReport, locationOf({ alarm: 0x8000_0001, extras })));
+    const [report, ...more] = positions(fromTerminal(locationReport, locationOf({ alarm: 0x8000_0001, extras })));
     expect(more).toEqual([]);
     expect(report).toMatchObject({
       kind: 'position',
@@ -27,7 +35,7 @@ describe('location report', () => {
       serialNo: 7,
       alarmWord: 0x8000_0001,
       statusWord: 0b11,
-      receivedAtMs: startMs + wayMs,
+      receivedAtMs: startMs + transmissionMs,
       deviceTime: cameraTime(startMs),
       isStored: false,
     });
@@ -52,7 +60,7 @@ describe('location report', () => {
   });
 
   it('decodes values without an item as null', () => {
-    const [report] = positions(sent(locationReport, locationOf({ status: 0b10 })));
+    const [report] = positions(fromTerminal(locationReport, locationOf({ status: 0b10 })));
     const nothing = { satellites: null, signal: null, odometerKm: null, fuelL: null };
     expect(report?.position).toMatchObject({ ...nothing, ignition: false, gpsValid: true });
   });
@@ -62,13 +70,13 @@ describe('location report', () => {
       { id: 0xfe, bytes: Buffer.from([18]) },
       { id: 0x61, bytes: Buffer.from('04d2', 'hex') },
     ];
-    const [report] = positions(sent(locationReport, locationOf({ extras })));
+    const [report] = positions(fromTerminal(locationReport, locationOf({ extras })));
     expect(report?.position).toMatchObject({ batteryPercent: 18, externalVoltage: 12.34 });
   });
 
   it('identifies a terminal by its canonical number, and stores the number as sent', () => {
     const phone = `00000000${imei}`;
-    const [report] = positions(sent(locationReport, locationOf(), { phone, edition: '2019' }));
+    const [report] = positions(fromTerminal(locationReport, locationOf(), { phone, edition: '2019' }));
     expect(report).toMatchObject({ imei, edition: '2019', position: { imei: phone } });
   });
 
@@ -77,7 +85,7 @@ describe('location report', () => {
     ['at 0, 0, even with the status bit', { latitudeDeg: 0, longitudeDeg: 0 }, { latitude: 0, longitude: 0 }],
     ['out of the valid range', { latitudeDeg: 91.5 }, { latitude: 0, longitude: 0 }],
   ])('has no fix %s', (_case, more, place) => {
-    const [report] = positions(sent(locationReport, locationOf(more)));
+    const [report] = positions(fromTerminal(locationReport, locationOf(more)));
     expect(report?.position).toMatchObject({ gpsValid: false, ...place });
   });
 
@@ -88,12 +96,12 @@ describe('location report', () => {
       locationOf({ speedKmh: 41, extras }),
       locationOf({ time: cameraTime(startMs + 1_000), extras }),
     ];
-    const batched = positions(sent(locationBatch, { count: items.length, locationType: 1, items }));
+    const batched = positions(fromTerminal(locationBatch, { count: items.length, locationType: 1, items }));
     expect(batched.map(({ isStored }) => isStored)).toEqual([true, true, true]);
-    const alone = items.flatMap((item) => positions(sent(locationReport, item)));
+    const alone = items.flatMap((item) => positions(fromTerminal(locationReport, item)));
     expect(batched.map(({ hash }) => hash)).toEqual(alone.map(({ hash }) => hash));
     const other = positions(
-      sent(
+      fromTerminal(
         locationReport,
         locationOf({ extras: [createAdditionalItem(additionalItemDefinitions.fuel, { fuelL: 41.6 })] }),
       ),
@@ -103,7 +111,7 @@ describe('location report', () => {
 
   it('reports invalid messages as faults', () => {
     faults.length = 0;
-    const report = sent(locationReport, locationOf());
+    const report = fromTerminal(locationReport, locationOf());
     expect(decoded({ ...report, body: Buffer.from('short') })).toEqual([]);
     expect(decoded({ ...report, messageId: 0x0704, body: Buffer.from('x') })).toEqual([]);
     expect(decoded({ ...report, phone: '000000000000' })).toEqual([]);
@@ -118,7 +126,7 @@ describe('location report', () => {
 describe('time of a report', () => {
   const dayMs = 86_400_000;
   const at = (deviceTime: string | number | null, offset = '+08:00'): number =>
-    instantOf({ deviceTime, receivedAtMs: startMs }, offset) - startMs;
+    deviceTimestamp({ deviceTime, receivedAtMs: startMs }, offset) - startMs;
 
   it('is read by the clock of the terminal', () => {
     expect(at(cameraTime(startMs - 60_000))).toBe(-60_000);
@@ -164,7 +172,7 @@ describe('reports of partners', () => {
   };
 
   it('decodes a position without the fields of terminals', () => {
-    const [report, ...more] = positions(pushed({ kind: 'position', accountId: 3, position }, '860000000000123'));
+    const [report, ...more] = positions(fromPartner({ kind: 'position', accountId: 3, position }, '860000000000123'));
     expect(more).toEqual([]);
     expect(report).toMatchObject({
       imei: '860000000000123',
@@ -175,7 +183,7 @@ describe('reports of partners', () => {
       statusWord: 0,
       extras: [],
       deviceTime: startMs,
-      receivedAtMs: startMs + wayMs,
+      receivedAtMs: startMs + transmissionMs,
       isStored: true,
     });
     expect(report?.position).toEqual({
@@ -199,7 +207,7 @@ describe('reports of partners', () => {
 
   it('has the same hash for equal device and time', () => {
     const hashOf = (more: Partial<typeof position>) =>
-      positions(pushed({ kind: 'position', accountId: 3, position: { ...position, ...more } }))[0]?.hash;
+      positions(fromPartner({ kind: 'position', accountId: 3, position: { ...position, ...more } }))[0]?.hash;
     expect(hashOf({ speed: 1 })).toBe(hashOf({}));
     expect(hashOf({ timestamp: startMs + 1 })).not.toBe(hashOf({}));
   });
@@ -207,14 +215,14 @@ describe('reports of partners', () => {
   it('decodes a heartbeat, whose values are optional', () => {
     const values = { powerLevel: 55, voltage: 12.4, gsmSign: 3, acc: 0, oilEle: 1, fortify: 0 };
     const heartbeat = { timestamp: startMs + 60_000, values };
-    expect(decoded(pushed({ kind: 'heartbeat', accountId: 3, heartbeat }))).toEqual([
+    expect(decoded(fromPartner({ kind: 'heartbeat', accountId: 3, heartbeat }))).toEqual([
       {
         kind: 'heartbeat',
         imei,
         accountId: 3,
-        shownImei: imei,
-        receivedAtMs: startMs + wayMs,
-        timestamp: startMs + wayMs,
+        displayImei: imei,
+        receivedAtMs: startMs + transmissionMs,
+        timestamp: startMs + transmissionMs,
         ignition: false,
         batteryPercent: 55,
         externalVoltage: 12.4,
@@ -222,14 +230,14 @@ describe('reports of partners', () => {
       },
     ]);
     const [silent] = decoded(
-      pushed({ kind: 'heartbeat', accountId: 3, heartbeat: { timestamp: startMs, values: {} } }),
+      fromPartner({ kind: 'heartbeat', accountId: 3, heartbeat: { timestamp: startMs, values: {} } }),
     );
     expect(silent).toMatchObject({ ignition: null, batteryPercent: null, externalVoltage: null, signal: null });
   });
 
   it('reports a fault for invalid JSON', () => {
     faults.length = 0;
-    const report = pushed({ kind: 'heartbeat', accountId: 3, heartbeat: { timestamp: startMs, values: {} } });
+    const report = fromPartner({ kind: 'heartbeat', accountId: 3, heartbeat: { timestamp: startMs, values: {} } });
     expect(decoded({ ...report, body: Buffer.from('{') })).toEqual([]);
     expect(faults).toEqual(["a partner's report that is not JSON"]);
   });

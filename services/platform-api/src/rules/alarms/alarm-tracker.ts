@@ -1,39 +1,47 @@
-import { kindOf } from '../../domains/notifications/types.ts';
+import { findTypeDefinition } from '../../domains/notifications/types.ts';
 import type { Report } from '../../telemetry/report.ts';
-import { type Amended, type Attached, dedupeKeyOf, type Outcome, type Raised, type RuleContext } from '../rule.ts';
+import {
+  type AttachmentRequest,
+  dedupeKeyOf,
+  type Finding,
+  type FindingUpdate,
+  type Outcome,
+  type RuleContext,
+} from '../rule.ts';
 import {
   type AlarmState,
   type Condition,
-  type First,
-  lateRunMs,
+  type FoldedAlarm,
+  lateGapMs,
   type OpenAlarm,
-  type Slice,
-  tidied,
+  pruneState,
+  type ReportSequence,
 } from './alarm-state.ts';
-import type { AlarmEvent, HeldAlarm } from './signals.ts';
+import type { AlarmEvent, SustainedAlarm } from './signals.ts';
 
-type Found = Pick<Raised, 'type' | 'subject' | 'atMs' | 'latitude' | 'longitude' | 'gpsValid' | 'attributes'> &
-  Pick<Raised, 'severity'>;
+type AlarmDetails = Pick<Finding, 'type' | 'subject' | 'atMs' | 'latitude' | 'longitude' | 'gpsValid' | 'attributes'> &
+  Pick<Finding, 'severity'>;
 
 /** Files of an alarm that is reported later than this are not requested. */
-const maxAttachedAgeMs = 86_400_000;
+const maxAttachmentAgeMs = 86_400_000;
 
-const keyOf = ({ type, subject }: { readonly type: string; readonly subject: string }): string => `${type}|${subject}`;
+const alarmKey = ({ type, subject }: { readonly type: string; readonly subject: string }): string =>
+  `${type}|${subject}`;
 
 /** Result of a report for the alarms of its vehicle: a changed copy of their state, and the findings. */
-export class AlarmBook {
+export class AlarmTracker {
   readonly #report: Report;
   readonly #context: RuleContext;
   readonly #state: AlarmState;
   readonly #conditions: Map<string, Condition>;
   readonly #open: Map<string, OpenAlarm>;
-  readonly #other: Slice | undefined;
-  readonly #raised: Raised[] = [];
-  readonly #amended: Amended[] = [];
+  readonly #other: ReportSequence | undefined;
+  readonly #findings: Finding[] = [];
+  readonly #updates: FindingUpdate[] = [];
   /** By tag: all alarms of one item share it. */
-  readonly #attached = new Map<string, Attached>();
-  #firsts: readonly First[];
-  #turned = false;
+  readonly #attachmentRequests = new Map<string, AttachmentRequest>();
+  #firsts: readonly FoldedAlarm[];
+  #mustPersist = false;
 
   constructor(state: AlarmState | undefined, report: Report, context: RuleContext) {
     this.#report = report;
@@ -41,7 +49,7 @@ export class AlarmBook {
     this.#state = state ?? {};
     const own = report.isLate ? this.#state.late : this.#state.present;
     this.#other = report.isLate ? this.#state.present : this.#state.late;
-    const isOtherRun = report.isLate && own !== undefined && Math.abs(own.atMs - this.#atMs) > lateRunMs;
+    const isOtherRun = report.isLate && own !== undefined && Math.abs(own.atMs - this.#atMs) > lateGapMs;
     this.#conditions = new Map(isOtherRun ? [] : Object.entries(own?.conditions ?? {}));
     this.#open = new Map(Object.entries(own?.open ?? {}));
     this.#firsts = this.#state.firsts ?? [];
@@ -52,39 +60,39 @@ export class AlarmBook {
   }
 
   /** Processes all active alarms of the report: new ones are raised, missing ones have cleared. */
-  hold(alarms: readonly HeldAlarm[]): void {
+  updateSustained(alarms: readonly SustainedAlarm[]): void {
     const up = new Set<string>();
     for (const alarm of alarms) {
-      const key = this.#keyOfHeld(alarm);
+      const key = this.#sustainedKey(alarm);
       up.add(key);
       const known = this.#conditions.get(key);
       if (known !== undefined && !this.#isRearmed(alarm.type, known)) {
-        this.#stillUp(key, known, alarm);
-      } else if (!this.#isOfThePresent(key)) {
+        this.#continue(key, known, alarm);
+      } else if (!this.#isPresentAlarm(key)) {
         this.#conditions.set(key, { firstMs: this.#atMs, lastMs: this.#atMs, clearMs: null });
-        this.#turned = true;
+        this.#mustPersist = true;
         const { latitude, longitude, gpsValid } = this.#report.position;
-        this.#raiseFound({ ...alarm, atMs: this.#atMs, latitude, longitude, gpsValid });
+        this.#addFinding({ ...alarm, atMs: this.#atMs, latitude, longitude, gpsValid });
       }
     }
     for (const [key, condition] of this.#conditions) {
       if (up.has(key) || condition.clearMs !== null) continue;
       this.#conditions.set(key, { ...condition, clearMs: this.#atMs });
-      this.#turned = true;
+      this.#mustPersist = true;
     }
   }
 
   /** Processes an event, or the start or the end of an alarm. */
-  take(event: AlarmEvent): void {
-    const dedupeKey = this.#taken(event);
+  addEvent(event: AlarmEvent): void {
+    const dedupeKey = this.#applyEvent(event);
     const { tag, atMs } = event;
-    if (dedupeKey === undefined || tag === undefined || this.#attached.has(tag.hex)) return;
-    if (this.#report.position.serverTimestamp - atMs > maxAttachedAgeMs) return;
-    this.#attached.set(tag.hex, { dedupeKey, tagHex: tag.hex, count: tag.count, atMs });
+    if (dedupeKey === undefined || tag === undefined || this.#attachmentRequests.has(tag.hex)) return;
+    if (this.#report.position.serverTimestamp - atMs > maxAttachmentAgeMs) return;
+    this.#attachmentRequests.set(tag.hex, { dedupeKey, tagHex: tag.hex, count: tag.count, atMs });
   }
 
   outcome(): Outcome<AlarmState> {
-    const slice: Slice = {
+    const slice: ReportSequence = {
       atMs: this.#atMs,
       conditions: Object.fromEntries(this.#conditions),
       open: Object.fromEntries(this.#open),
@@ -92,37 +100,37 @@ export class AlarmBook {
     const { isLate } = this.#report;
     const next = { ...this.#state, firsts: this.#firsts, ...(isLate ? { late: slice } : { present: slice }) };
     return {
-      state: tidied(next, this.#atMs, isLate, this.#context.settings.foldMs),
-      raised: this.#raised,
-      amended: this.#amended,
-      ...(this.#attached.size === 0 ? {} : { attached: [...this.#attached.values()] }),
-      turned: this.#turned,
+      state: pruneState(next, this.#atMs, isLate, this.#context.settings.foldMs),
+      findings: this.#findings,
+      updates: this.#updates,
+      ...(this.#attachmentRequests.size === 0 ? {} : { attachmentRequests: [...this.#attachmentRequests.values()] }),
+      mustPersist: this.#mustPersist,
     };
   }
 
   /** Returns the dedupe key of the alarm's notification; undefined without one. */
-  #taken(event: AlarmEvent): string | undefined {
-    const key = keyOf(event);
+  #applyEvent(event: AlarmEvent): string | undefined {
+    const key = alarmKey(event);
     const known = this.#open.get(key);
-    if (event.phase === 'event') return this.#raiseFound(event);
+    if (event.phase === 'event') return this.#addFinding(event);
     if (event.phase === 'end') return this.#end(key, event, known ?? this.#other?.open[key]);
     const { rearmMs, foldMs } = this.#context.settings;
     if (known !== undefined && !known.ended && this.#isWithin(known.seenMs, rearmMs)) {
       // Terminals repeat the start of an active alarm.
       if (this.#isWithin(known.sinceMs, foldMs)) this.#fold(event);
-      this.#keepOpen(key, { ...known, seenMs: this.#atMs });
+      this.#setOpen(key, { ...known, seenMs: this.#atMs });
       return known.dedupeKey;
     }
     // Ended before, or its end was lost: this is another alarm.
-    this.#turned = true;
-    const dedupeKey = this.#raiseFound(event);
-    this.#keepOpen(key, { dedupeKey, sinceMs: this.#atMs, seenMs: this.#atMs, ended: false });
+    this.#mustPersist = true;
+    const dedupeKey = this.#addFinding(event);
+    this.#setOpen(key, { dedupeKey, sinceMs: this.#atMs, seenMs: this.#atMs, ended: false });
     return dedupeKey;
   }
 
   /** A bit without its detail after the first report keeps its subject. */
-  #keyOfHeld(alarm: HeldAlarm): string {
-    const key = keyOf(alarm);
+  #sustainedKey(alarm: SustainedAlarm): string {
+    const key = alarmKey(alarm);
     if (alarm.subject !== '' || this.#conditions.has(key)) return key;
     const same = [...this.#conditions].find(([each, { clearMs }]) => clearMs === null && each.startsWith(key));
     return same?.[0] ?? key;
@@ -135,12 +143,15 @@ export class AlarmBook {
   /** Critical types can be raised again once they have cleared, the others after a time. */
   #isRearmed(type: string, { clearMs }: Condition): boolean {
     if (clearMs === null) return false;
-    return kindOf(type)?.severity === 'critical' || Math.abs(this.#atMs - clearMs) >= this.#context.settings.rearmMs;
+    return (
+      findTypeDefinition(type)?.severity === 'critical' ||
+      Math.abs(this.#atMs - clearMs) >= this.#context.settings.rearmMs
+    );
   }
 
-  #stillUp(key: string, known: Condition, alarm: HeldAlarm): void {
+  #continue(key: string, known: Condition, alarm: SustainedAlarm): void {
     if (known.clearMs !== null) {
-      this.#turned = true;
+      this.#mustPersist = true;
       // It was clear for too short a time to be raised again.
       this.#fold({ ...alarm, atMs: this.#atMs });
     }
@@ -153,7 +164,7 @@ export class AlarmBook {
   }
 
   /** Returns true for a late report of a time at which the present alarm was known to be active. */
-  #isOfThePresent(key: string): boolean {
+  #isPresentAlarm(key: string): boolean {
     const condition = this.#report.isLate ? this.#state.present?.conditions[key] : undefined;
     return condition !== undefined && condition.firstMs <= this.#atMs && this.#atMs <= condition.lastMs;
   }
@@ -163,31 +174,31 @@ export class AlarmBook {
     if (known === undefined) {
       if (event.endsOnly === true) return undefined;
       // Its start was lost.
-      const dedupeKey = this.#raiseFound({ ...event, attributes: { ...event.attributes, ended_at: endedAt } });
-      this.#turned = true;
-      this.#keepOpen(key, { dedupeKey, sinceMs: this.#atMs, seenMs: this.#atMs, ended: true });
+      const dedupeKey = this.#addFinding({ ...event, attributes: { ...event.attributes, ended_at: endedAt } });
+      this.#mustPersist = true;
+      this.#setOpen(key, { dedupeKey, sinceMs: this.#atMs, seenMs: this.#atMs, ended: true });
       return dedupeKey;
     }
     if (known.ended && this.#isWithin(known.seenMs, this.#context.settings.rearmMs)) return known.dedupeKey;
-    this.#amended.push({ dedupeKey: known.dedupeKey, attributes: { ended_at: endedAt } });
-    this.#turned = true;
-    this.#keepOpen(key, { ...known, seenMs: this.#atMs, ended: true });
+    this.#updates.push({ dedupeKey: known.dedupeKey, attributes: { ended_at: endedAt } });
+    this.#mustPersist = true;
+    this.#setOpen(key, { ...known, seenMs: this.#atMs, ended: true });
     return known.dedupeKey;
   }
 
   /** The newest ones are last and remain if there are too many. */
-  #keepOpen(key: string, alarm: OpenAlarm): void {
+  #setOpen(key: string, alarm: OpenAlarm): void {
     this.#open.delete(key);
     this.#open.set(key, alarm);
   }
 
   /** Raises a notification, or counts the alarm in a recent one; returns the dedupe key. */
-  #raiseFound(found: Found): string {
+  #addFinding(found: AlarmDetails): string {
     const folded = this.#fold(found);
     if (folded !== undefined) return folded;
     const { type, subject, atMs, latitude, longitude, gpsValid, severity, attributes } = found;
     const { isLate, position } = this.#report;
-    this.#raised.push({
+    this.#findings.push({
       type,
       subject,
       atMs,
@@ -198,16 +209,16 @@ export class AlarmBook {
       attributes,
       backfilled: isLate || position.backfilled,
     });
-    const first: First = { type, subject, atMs, seenMs: this.#atMs, count: 1, late: isLate };
+    const first: FoldedAlarm = { type, subject, atMs, seenMs: this.#atMs, count: 1, late: isLate };
     this.#firsts = [...this.#firsts, first];
-    this.#turned = true;
+    this.#mustPersist = true;
     return dedupeKeyOf(this.#report.imei, found);
   }
 
   /** Counts the alarm in the first of its kind within the dedupe window, if there is one; returns its dedupe key. */
-  #fold({ type, subject, atMs, attributes }: Pick<Found, 'type' | 'subject' | 'atMs' | 'attributes'>) {
+  #fold({ type, subject, atMs, attributes }: Pick<AlarmDetails, 'type' | 'subject' | 'atMs' | 'attributes'>) {
     const { foldMs } = this.#context.settings;
-    const isFirst = (each: First): boolean =>
+    const isFirst = (each: FoldedAlarm): boolean =>
       each.type === type && each.subject === subject && Math.abs(each.atMs - atMs) <= foldMs;
     const first = this.#firsts.find(isFirst);
     if (first === undefined) return undefined;
@@ -215,8 +226,8 @@ export class AlarmBook {
     this.#firsts = this.#firsts.map((each) => (each === first ? counted : each));
     const dedupeKey = dedupeKeyOf(this.#report.imei, first);
     const newest = 'tyres' in attributes ? { tyres: attributes['tyres'] } : {};
-    this.#amended.push({ dedupeKey, attributes: { count: counted.count, ...newest } });
-    this.#turned = true;
+    this.#updates.push({ dedupeKey, attributes: { count: counted.count, ...newest } });
+    this.#mustPersist = true;
     return dedupeKey;
   }
 }

@@ -1,17 +1,17 @@
 import { parseAttributes } from '../../platform/fields.ts';
-import type { Amended } from '../../rules/rule.ts';
+import type { FindingUpdate } from '../../rules/rule.ts';
 import type { RecordStore } from '../../store/record-store.ts';
-import { fittingAttributes } from './content.ts';
-import { claimed } from './record.ts';
+import { findClaimedIds } from './insert-notifications.ts';
 import type { Notification } from './schema.ts';
-import { changeUnchanged, findNotification } from './store.ts';
+import { findNotification, updateIfUnchanged } from './store.ts';
+import { truncateAttributes } from './to-notification.ts';
 
 /** Sets attributes of recorded notifications and returns those that changed. */
-export async function amendAll(records: RecordStore, items: readonly Amended[]): Promise<Notification[]> {
+export async function applyUpdates(records: RecordStore, items: readonly FindingUpdate[]): Promise<Notification[]> {
   if (items.length === 0) return [];
   const wanted = new Map<string, Record<string, unknown>>();
   for (const { dedupeKey, attributes } of items) wanted.set(dedupeKey, { ...wanted.get(dedupeKey), ...attributes });
-  const ids = await claimed(records, [...wanted.keys()]);
+  const ids = await findClaimedIds(records, [...wanted.keys()]);
   const changed: Notification[] = [];
   for (const [key, id] of ids) {
     const after = await mergeAttributes(records, id, wanted.get(key) ?? {});
@@ -32,9 +32,9 @@ export async function mergeAttributes(
   for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
     const before = await findNotification(records, id);
     if (before === null) return null;
-    const merged = fittingAttributes({ ...parseAttributes(before.attributes), ...attributes });
+    const merged = truncateAttributes({ ...parseAttributes(before.attributes), ...attributes });
     if (merged === before.attributes) return null;
-    const after = await changeUnchanged(records, before, { attributes: merged });
+    const after = await updateIfUnchanged(records, before, { attributes: merged });
     if (after !== null) return after;
   }
   throw new Error(`notification ${id} is being modified concurrently`);

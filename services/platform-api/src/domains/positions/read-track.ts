@@ -1,8 +1,8 @@
 import { movingFromKmh } from '../../platform/constants.ts';
 import type { Deps } from '../../platform/deps.ts';
-import { follow, isFix, placeOf } from './fixes.ts';
+import { filterFix, isFix, toPosition } from './fixes.ts';
 import type { Point, Window } from './schema.ts';
-import { simplified } from './simplify.ts';
+import { simplify } from './simplify.ts';
 import { readPositions } from './store.ts';
 
 /** The recent track of a vehicle, for a map. */
@@ -15,22 +15,26 @@ export interface Track {
 
 /** Largest number of points of a track that are read, and that are returned. */
 const maxRead = 90_000;
-const maxResponseSchema = 1_000;
+const maxPoints = 1_000;
 const toleranceM = 5;
 /** The time span that counts as recent, and the shortest distance from which a pace is computed. */
-const lateMs = 15 * 60_000;
+const recentMs = 15 * 60_000;
 const leastWayM = 300;
 
 /** Returns the valid fixes of a window without jumps, simplified. */
-export async function trackOf({ database }: Pick<Deps, 'database'>, vehicleId: number, window: Window): Promise<Track> {
+export async function readTrack(
+  { database }: Pick<Deps, 'database'>,
+  vehicleId: number,
+  window: Window,
+): Promise<Track> {
   const fixes: Point[] = [];
-  const [pace, sinceMs] = [{ wayM: 0, ms: 0 }, window.toMs - lateMs];
+  const [pace, sinceMs] = [{ wayM: 0, ms: 0 }, window.toMs - recentMs];
   let believed = null;
   for await (const point of readPositions(database, vehicleId, window)) {
     if (!isFix(point.position)) continue;
     const before = believed;
-    const step = follow(before, point.position);
-    believed = step.believed;
+    const step = filterFix(before, point.position);
+    believed = step.accepted;
     if (step.kind === 'jump') continue;
     fixes.push(point);
     if (before !== null && before.atMs >= sinceMs && point.position.speed >= movingFromKmh) {
@@ -39,8 +43,8 @@ export async function trackOf({ database }: Pick<Deps, 'database'>, vehicleId: n
     }
     if (fixes.length >= maxRead) break;
   }
-  const line = simplified(fixes, toleranceM, ({ position }) => placeOf(position));
-  const every = Math.ceil(line.length / maxResponseSchema);
+  const line = simplify(fixes, toleranceM, ({ position }) => toPosition(position));
+  const every = Math.ceil(line.length / maxPoints);
   const response = line.filter((_point, at) => at % every === 0 || at === line.length - 1);
   return {
     points: response.map(({ position }) => [position.latitude, position.longitude, position.timestamp]),

@@ -2,18 +2,18 @@ import type { Deps } from '../../platform/deps.ts';
 import { notificationsIn } from './store.ts';
 
 /** Type and time of a notification of a vehicle. */
-export interface Happened {
+export interface NotificationTime {
   readonly type: string;
   /** Device time, ms. */
   readonly timestamp: number;
 }
 
 /** Returns the types and times of the notifications of a vehicle between two times, both included. */
-export const happenedTo = (
+export const findNotificationTimes = (
   { records }: Pick<Deps, 'records'>,
   vehicle: { readonly accountId: number; readonly _id: number },
   window: { readonly fromMs: number; readonly toMs: number },
-): Promise<Happened[]> =>
+): Promise<NotificationTime[]> =>
   notificationsIn(records).project({ accountId: vehicle.accountId }, ['type', 'timestamp'], {
     vehicleId: vehicle._id,
     timestamp: { $gte: window.fromMs, $lte: window.toMs },

@@ -4,27 +4,31 @@ import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { MapServices } from '../../maps/map-services.ts';
 import { componentsOf } from '../../maps/providers.ts';
-import type { Raised } from '../../rules/rule.ts';
+import type { Finding } from '../../rules/rule.ts';
 import { RecordStore } from '../../store/record-store.ts';
 import { PlatformHarness } from '../../testing/platform-harness.ts';
 import type { Account } from '../accounts/schema.ts';
 import { keepAddress } from '../geocoding/store.ts';
 import type { Geofence } from '../geofences/schema.ts';
 import { shapeOf } from '../geofences/shapes.ts';
-import { keyOf as keyOfRaised, type RaisedFor, type ToRaise } from './content.ts';
-import { Notifications } from './raise.ts';
-import { sweepTimes } from './record.ts';
+import { purgeServerTimes } from './insert-notifications.ts';
+import { NotificationPublisher } from './notification-publisher.ts';
 import type { Notification } from './schema.ts';
+import {
+  notificationDedupeKey as keyOfRaised,
+  type NotificationRequest,
+  type NotificationSubject,
+} from './to-notification.ts';
 
 jest.setTimeout(180_000);
 let harness: PlatformHarness;
-let vehicle: RaisedFor;
-let other: Notifications;
+let vehicle: NotificationSubject;
+let other: NotificationPublisher;
 const live: LiveEvent[] = [];
 beforeAll(async () => {
   harness = await PlatformHarness.open();
   vehicle = await newVehicle('13800138001');
-  other = new Notifications(harness.deps);
+  other = new NotificationPublisher(harness.deps);
   subscribe(
     harness.bus,
     liveEvents,
@@ -39,7 +43,7 @@ afterAll(async () => {
   await harness.close();
 });
 
-async function newVehicle(imei: string, more: object = {}): Promise<RaisedFor> {
+async function newVehicle(imei: string, more: object = {}): Promise<NotificationSubject> {
   const body = { vehicle_no: `R ${imei}`, imei: `0${imei}`, ...more };
   const { status, data } = await harness.as(harness.ours.owner).post('/api/vehicles', body);
   expect(status).toBe(201);
@@ -49,16 +53,16 @@ async function newVehicle(imei: string, more: object = {}): Promise<RaisedFor> {
 
 const atMs = Date.UTC(2026, 0, 31, 8, 15, 30);
 let moment = atMs;
-const found = (more: Partial<Raised> = {}): Raised => {
+const found = (more: Partial<Finding> = {}): Finding => {
   moment += 1_000;
   const place = { latitude: 1.5, longitude: 2.5, gpsValid: true };
   return { type: 'sos', subject: '', atMs: moment, ...place, attributes: {}, backfilled: false, ...more };
 };
-const sos = (more: Partial<Raised> = {}, of = vehicle): ToRaise => ({ vehicle: of, raised: found(more) });
+const sos = (more: Partial<Finding> = {}, of = vehicle): NotificationRequest => ({ vehicle: of, raised: found(more) });
 
-const keyOf = ({ vehicle: of, raised }: ToRaise): string => keyOfRaised(of, raised);
+const keyOf = ({ vehicle: of, raised }: NotificationRequest): string => keyOfRaised(of, raised);
 
-const onRecord = (items: readonly ToRaise[]): Promise<Notification[]> =>
+const onRecord = (items: readonly NotificationRequest[]): Promise<Notification[]> =>
   harness.records
     .collection<Notification>('notifications')
     .find({ dedupeKey: { $in: items.map(keyOf) } })
@@ -75,7 +79,7 @@ async function stored(): Promise<NotificationRaised[]> {
   return messages;
 }
 
-const storedOf = async (items: readonly ToRaise[]): Promise<NotificationRaised[]> => {
+const storedOf = async (items: readonly NotificationRequest[]): Promise<NotificationRaised[]> => {
   const ids = new Set((await onRecord(items)).map(({ _id }) => _id));
   return (await stored()).filter(({ notification }) => ids.has(notification.id));
 };
@@ -157,9 +161,9 @@ describe('raise', () => {
     const times = harness.deps.database.collection('notification_times');
     const before = await times.countDocuments();
     const turn = { from: 1, isOver: () => false };
-    expect(await sweepTimes(harness.deps.database, turn)).toBeNull();
+    expect(await purgeServerTimes(harness.deps.database, turn)).toBeNull();
     expect(await times.countDocuments()).toBe(before);
-    expect(await sweepTimes(harness.deps.database, turn, Date.now() + 25 * 3_600_000)).toBeNull();
+    expect(await purgeServerTimes(harness.deps.database, turn, Date.now() + 25 * 3_600_000)).toBeNull();
     expect(await times.countDocuments()).toBe(0);
   });
 
@@ -288,7 +292,7 @@ describe('raise after a crash', () => {
   const cases = [1, 2, 3, 4].flatMap((nth) => [[nth, false] as const, [nth, true] as const]);
   it.each(cases)('loses and duplicates nothing after a crash at write %i (already done: %s)', async (nth, isAfter) => {
     const database = dying(nth, isAfter);
-    const mortal = new Notifications({ ...harness.deps, database, records: new RecordStore(database) });
+    const mortal = new NotificationPublisher({ ...harness.deps, database, records: new RecordStore(database) });
     const items = [sos(), sos(), sos()];
     await expect(mortal.raise(items)).rejects.toThrow('died');
     mortal.stop();
@@ -309,7 +313,7 @@ describe('raise after a crash', () => {
         return typeof member === 'function' ? (member.bind(of) as unknown) : member;
       },
     });
-    const silent = new Notifications({ ...harness.deps, bus: { ...bus, nc } satisfies Bus });
+    const silent = new NotificationPublisher({ ...harness.deps, bus: { ...bus, nc } satisfies Bus });
     const items = [sos(), sos()];
     await expect(silent.raise(items)).rejects.toMatchObject({ code: 'unavailable' });
     silent.stop();
@@ -326,7 +330,7 @@ describe('address of a notification', () => {
     const shape = shapeOf({ type: 'circle', positions: [[latitude, 114.05]], radiusM: 100, widthM: null });
     return { name, ...shape, areaM2 } as Geofence;
   };
-  const addressOf = async (item: ToRaise, by = harness.deps.notifications): Promise<unknown> => {
+  const addressOf = async (item: NotificationRequest, by = harness.deps.notifications): Promise<unknown> => {
     await by.raise([item]);
     const [made] = await onRecord([item]);
     return made?.area ?? made?.address;
@@ -358,7 +362,7 @@ describe('address of a notification', () => {
     const config = { ...harness.deps.config, GEOCODER: 'nominatim' as const, GEOCODER_URL: 'http://127.0.0.1:9' };
     const maps = new MapServices(config, harness.deps);
     const reverse = jest.spyOn(maps, 'reverse');
-    const notifications = new Notifications({ ...harness.deps, maps });
+    const notifications = new NotificationPublisher({ ...harness.deps, maps });
     const geofences = [geofence('Yard', 9)];
     const { database } = harness.deps;
     const keep = (language: string, address: string) => {
@@ -382,8 +386,8 @@ describe('amend', () => {
     await harness.deps.notifications.raise([item]);
     const [before] = await onRecord([item]);
     const change = { dedupeKey: keyOf(item), attributes: { count: 3 } };
-    await harness.deps.notifications.amend([{ ...change, attributes: { count: 2 } }, change]);
-    await harness.deps.notifications.amend([change, { dedupeKey: 'nobody', attributes: { count: 1 } }]);
+    await harness.deps.notifications.update([{ ...change, attributes: { count: 2 } }, change]);
+    await harness.deps.notifications.update([change, { dedupeKey: 'nobody', attributes: { count: 1 } }]);
     const [after] = await onRecord([item]);
     expect(after).toMatchObject({ version: 2, attributes: '{"level":1,"count":3}' });
     expect(after?.updatedAt.getTime()).toBeGreaterThanOrEqual(before?.updatedAt.getTime() ?? 0);
@@ -398,7 +402,7 @@ describe('amend', () => {
     const names = ['a', 'b', 'c', 'd'];
     await Promise.all(
       names.map((name, at) =>
-        (at % 2 === 0 ? other : harness.deps.notifications).amend([{ dedupeKey, attributes: { [name]: at } }]),
+        (at % 2 === 0 ? other : harness.deps.notifications).update([{ dedupeKey, attributes: { [name]: at } }]),
       ),
     );
     const [after] = await onRecord([item]);

@@ -43,7 +43,7 @@ export interface DecodedHeartbeat
   readonly imei: string;
   readonly accountId: number;
   /** The number as positions contain it. */
-  readonly shownImei: string;
+  readonly displayImei: string;
   readonly receivedAtMs: number;
   /** Never later than its arrival. */
   readonly timestamp: number;
@@ -89,7 +89,7 @@ function fromTerminal(
   const fuel = findAdditionalItem(additionalItemDefinitions.fuel, extras);
   const satellites = findAdditionalItem(additionalItemDefinitions.satellites, extras);
   const signal = findAdditionalItem(additionalItemDefinitions.signalStrength, extras);
-  const hasPlace = isPlace(location.latitudeDeg, location.longitudeDeg);
+  const hasPlace = isPosition(location.latitudeDeg, location.longitudeDeg);
   return {
     kind: 'position',
     imei,
@@ -132,16 +132,16 @@ function decodePartner(report: TelemetryReport, imei: string, onFault: (fault: s
     return [];
   }
   if (content === null) return [];
-  const from: Sender = { imei, accountId: content.accountId, receivedAtMs: report.receivedAtMs };
-  const shownImei = partnerNumber(report.phone);
+  const from: Origin = { imei, accountId: content.accountId, receivedAtMs: report.receivedAtMs };
+  const displayImei = toDisplayImei(report.phone);
   return content.kind === 'position'
-    ? [fromPartner(from, shownImei, content.position)]
-    : [heartbeatOf(from, shownImei, content.heartbeat)];
+    ? [fromPartner(from, displayImei, content.position)]
+    : [heartbeatOf(from, displayImei, content.heartbeat)];
 }
 
-type Sender = Pick<DecodedHeartbeat, 'imei' | 'accountId' | 'receivedAtMs'>;
+type Origin = Pick<DecodedHeartbeat, 'imei' | 'accountId' | 'receivedAtMs'>;
 
-const fromPartner = (from: Sender, shownImei: string, position: PartnerPosition): DecodedReport => ({
+const fromPartner = (from: Origin, displayImei: string, position: PartnerPosition): DecodedReport => ({
   kind: 'position',
   ...from,
   edition: 'partner',
@@ -154,13 +154,13 @@ const fromPartner = (from: Sender, shownImei: string, position: PartnerPosition)
   deviceTime: position.timestamp,
   isStored: position.backfilled,
   position: {
-    imei: shownImei,
+    imei: displayImei,
     latitude: position.latitude,
     longitude: position.longitude,
     altitude: position.altitude,
     speed: position.speed,
     course: Math.round(position.course) % 360,
-    gpsValid: isPlace(position.latitude, position.longitude),
+    gpsValid: isPosition(position.latitude, position.longitude),
     satellites: position.satellites,
     signal: null,
     ignition: position.ignition,
@@ -173,12 +173,12 @@ const fromPartner = (from: Sender, shownImei: string, position: PartnerPosition)
 });
 
 /** Uses the vendor's names. */
-function heartbeatOf(from: Sender, shownImei: string, { timestamp, values }: PartnerHeartbeat): DecodedHeartbeat {
+function heartbeatOf(from: Origin, displayImei: string, { timestamp, values }: PartnerHeartbeat): DecodedHeartbeat {
   const { acc, powerLevel = null, voltage = null, gsmSign } = values;
   return {
     kind: 'heartbeat',
     ...from,
-    shownImei,
+    displayImei,
     timestamp: Math.min(timestamp, from.receivedAtMs),
     ignition: acc === 1 ? true : acc === 0 ? false : null,
     batteryPercent: powerLevel,
@@ -188,13 +188,13 @@ function heartbeatOf(from: Sender, shownImei: string, { timestamp, values }: Par
 }
 
 /** Numbers of partner devices have 20 digits here; APIs use 15, or 12 for short ones. */
-const partnerNumber = (phone: string): string => {
+const toDisplayImei = (phone: string): string => {
   const digits = phone.replace(/^0+/, '');
   return digits.length <= 12 ? digits.padStart(12, '0') : digits.padStart(15, '0');
 };
 
 /** Receivers without a position report 0, 0. */
-const isPlace = (latitude: number, longitude: number): boolean =>
+const isPosition = (latitude: number, longitude: number): boolean =>
   Math.abs(latitude) <= 90 && Math.abs(longitude) <= 180 && !(latitude === 0 && longitude === 0);
 
 /**
@@ -214,15 +214,15 @@ const hashOfText = (text: string): string => createHash('sha1').update(text).dig
 /** A clock further ahead than this is wrong: its reports would make all later ones late. */
 const maxAheadMs = 600_000;
 /** A clock further behind than this was never set, and restarts at the same time with each start of the terminal. */
-const maxBehindMs = 366 * 86_400_000;
+const maxLagMs = 366 * 86_400_000;
 
 /** Returns the timestamp of a device's time by the terminal's own clock; the time of arrival if that is implausible. */
-export function instantOf(
+export function deviceTimestamp(
   { deviceTime, receivedAtMs }: Pick<DecodedReport, 'deviceTime' | 'receivedAtMs'>,
   cameraUtcOffset: string,
 ): number {
   if (typeof deviceTime === 'number') return Math.min(deviceTime, receivedAtMs);
   const instant = deviceTime === null ? Number.NaN : Date.parse(`${deviceTime}${cameraUtcOffset}`);
-  const canBe = instant <= receivedAtMs + maxAheadMs && instant >= receivedAtMs - maxBehindMs;
+  const canBe = instant <= receivedAtMs + maxAheadMs && instant >= receivedAtMs - maxLagMs;
   return canBe ? instant : receivedAtMs;
 }

@@ -3,7 +3,7 @@ import { createLogger } from '@fleet/service-kit';
 import { type Database, openDatabase } from '@fleet/storage';
 import { testEnv, waitFor } from '@fleet/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { PartitionShare } from './partitions.ts';
+import { PartitionAssigner } from './partition-assigner.ts';
 
 let database: Database;
 beforeAll(() => {
@@ -18,7 +18,7 @@ afterAll(async () => {
 
 const log = createLogger('partitions-test', 'silent');
 /** A lease that is long enough not to expire on a busy machine. */
-const times = { leaseMs: 5_000, renewMs: 50 };
+const timings = { leaseMs: 5_000, renewMs: 50 };
 const count = 4;
 
 /**
@@ -56,9 +56,9 @@ class Line {
   }
 }
 
-const shares: PartitionShare[] = [];
+const assigners: PartitionAssigner[] = [];
 afterEach(async () => {
-  for (const share of shares.splice(0)) await share.stop();
+  for (const share of assigners.splice(0)) await share.stop();
 });
 
 /** A partition is released once `dropped` resolves. */
@@ -69,13 +69,13 @@ function replica(
 ): { readonly own: () => number[] } {
   const own = new Set<number>();
   const owner = {
-    take: (partition: number): void => void own.add(partition),
-    drop: async (partition: number): Promise<void> => {
+    onAssigned: (partition: number): void => void own.add(partition),
+    onRevoked: async (partition: number): Promise<void> => {
       own.delete(partition);
       await dropped;
     },
   };
-  shares.push(new PartitionShare(line.database, { name, pod, count, owner, log, times }));
+  assigners.push(new PartitionAssigner(line.database, { name, pod, count, owner, log, timings }));
   return { own: () => [...own].sort((a, b) => a - b) };
 }
 
@@ -166,7 +166,7 @@ describe('partitions', () => {
     const leases = database.collection<{ _id: string; expiresAt: Date }>('telemetry_leases');
     await waitFor(async () => {
       const held = await leases.findOne({ _id: `${name}:partition:0` });
-      return held !== null && held.expiresAt.getTime() > sinceMs + times.leaseMs;
+      return held !== null && held.expiresAt.getTime() > sinceMs + timings.leaseMs;
     });
     expect(first.own()).toEqual([0, 1]);
     expect(second.own()).toEqual([]);

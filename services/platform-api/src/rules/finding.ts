@@ -1,11 +1,11 @@
 import type { Report } from '../telemetry/report.ts';
-import type { Raised } from './rule.ts';
+import type { Finding } from './rule.ts';
 
 /** Specific parts of a finding at the time and position of a report. */
-export type Found = Pick<Raised, 'type' | 'subject' | 'attributes'>;
+export type FindingDetails = Pick<Finding, 'type' | 'subject' | 'attributes'>;
 
 /** Returns a finding at the time and position of a report. */
-export const raisedBy = ({ position }: Report, found: Found): Raised => ({
+export const findingAt = ({ position }: Report, found: FindingDetails): Finding => ({
   ...found,
   atMs: position.timestamp,
   latitude: position.latitude,

@@ -1,32 +1,42 @@
 import { describe, expect, it } from '@jest/globals';
 import type { VehicleState } from '../domains/vehicle-states/vehicle-state.ts';
 import { contextOf } from '../testing/rule-harness.ts';
-import { heartbeatAt, imei, judges, placeAt, pushedAt, startMs, wayMs } from '../testing/telemetry-reports.ts';
-import type { DecodedHeartbeat, DecodedReport } from './decode.ts';
-import { judgeHeartbeat } from './heartbeat.ts';
-import { type Judged, judge } from './judge.ts';
+import {
+  evaluators,
+  heartbeatAt,
+  imei,
+  originAt,
+  partnerReportAt,
+  startMs,
+  transmissionMs,
+} from '../testing/telemetry-reports.ts';
+import type { DecodedHeartbeat, DecodedReport } from './decode-report.ts';
+import { evaluateHeartbeat } from './evaluate-heartbeat.ts';
+import { type Evaluation, evaluateReport } from './evaluate-report.ts';
 
 const context = contextOf();
 
 /** Processes reports and heartbeats in order; the state is converted to JSON in between, as in Redis. */
-function judged(...arrived: readonly (DecodedReport | DecodedHeartbeat)[]): Judged[] {
+function evaluate(...arrived: readonly (DecodedReport | DecodedHeartbeat)[]): Evaluation[] {
   let state: VehicleState | null = null;
   return arrived.map((each, at) => {
-    const outcome: Judged =
+    const outcome: Evaluation =
       each.kind === 'position'
-        ? judge(state, each, context, placeAt(at + 1), judges)
-        : judgeHeartbeat(state, each, context, placeAt(at + 1), judges.rules);
+        ? evaluateReport(state, each, context, originAt(at + 1), evaluators)
+        : evaluateHeartbeat(state, each, context, originAt(at + 1), evaluators.rules);
     state = JSON.parse(JSON.stringify(outcome.state)) as VehicleState;
     return outcome;
   });
 }
 const locations = (...arrived: readonly (DecodedReport | DecodedHeartbeat)[]) =>
-  judged(...arrived).map(({ state }) => state.location);
+  evaluate(...arrived).map(({ state }) => state.location);
 /** Returns the findings as second and type. */
-const told = (...arrived: readonly (DecodedReport | DecodedHeartbeat)[]): string[] =>
-  judged(...arrived).flatMap(({ raised }) => raised.map(({ type, atMs }) => `${(atMs - startMs) / 1_000} ${type}`));
+const findings = (...arrived: readonly (DecodedReport | DecodedHeartbeat)[]): string[] =>
+  evaluate(...arrived).flatMap(({ findings }) =>
+    findings.map(({ type, atMs }) => `${(atMs - startMs) / 1_000} ${type}`),
+  );
 const parked = (second: number, more: Partial<DecodedReport['position']> = {}) =>
-  pushedAt(second, { speed: 0, ignition: null, ...more });
+  partnerReportAt(second, { speed: 0, ignition: null, ...more });
 
 const unmade = (): never => {
   throw new Error('there is no state');
@@ -34,7 +44,7 @@ const unmade = (): never => {
 
 describe('a heartbeat', () => {
   it('updates the time of contact and its values, at the last position', () => {
-    const [, after] = judged(
+    const [, after] = evaluate(
       parked(0),
       heartbeatAt(60, { batteryPercent: 55, externalVoltage: 12.4, signal: 3, ignition: false }),
     );
@@ -47,15 +57,15 @@ describe('a heartbeat', () => {
       signal: 3,
       ignition: false,
       timestamp: startMs,
-      serverTimestamp: startMs + wayMs,
-      heardAtMs: startMs + 60_000 + wayMs,
+      serverTimestamp: startMs + transmissionMs,
+      heardAtMs: startMs + 60_000 + transmissionMs,
     });
-    expect(after).toMatchObject({ position: null, raised: [], state: { seq: 2 } });
+    expect(after).toMatchObject({ position: null, findings: [], state: { seq: 2 } });
   });
 
   it('does not change the mileage count, the history and other rules', () => {
-    const [before, after] = judged(
-      pushedAt(0, { odometerKm: 10 }),
+    const [before, after] = evaluate(
+      partnerReportAt(0, { odometerKm: 10 }),
       heartbeatAt(60, { batteryPercent: 55, ignition: true }),
     );
     const { low_battery: _low, ignition: _ignition, ...others } = after?.state.rules ?? {};
@@ -66,13 +76,13 @@ describe('a heartbeat', () => {
   });
 
   it('has no effect if it is older than the newest one', () => {
-    const [, newer, older] = judged(
+    const [, newer, older] = evaluate(
       parked(0),
       heartbeatAt(60, { batteryPercent: 55 }),
       heartbeatAt(30, { batteryPercent: 15, receivedAtMs: startMs + 90_000 }),
     );
     expect(older?.state).toEqual({ ...newer?.state, seq: 3 });
-    expect(older).toMatchObject({ raised: [], turned: false });
+    expect(older).toMatchObject({ findings: [], mustPersist: false });
   });
 
   it('adds only values that a newer position lacks', () => {
@@ -81,11 +91,11 @@ describe('a heartbeat', () => {
       heartbeatAt(30, { batteryPercent: 15, ignition: false, externalVoltage: 12.4 }),
     );
     expect(after).toMatchObject({ batteryPercent: 70, ignition: true, externalVoltage: 12.4 });
-    expect(told(parked(60, { batteryPercent: 70 }), heartbeatAt(30, { batteryPercent: 15 }))).toEqual([]);
+    expect(findings(parked(60, { batteryPercent: 70 }), heartbeatAt(30, { batteryPercent: 15 }))).toEqual([]);
   });
 
   it('has no position before the first one, and does not make that late', () => {
-    const [alone, located] = judged(heartbeatAt(60, { batteryPercent: 15 }), parked(30));
+    const [alone, located] = evaluate(heartbeatAt(60, { batteryPercent: 15 }), parked(30));
     expect(alone?.state.location).toMatchObject({
       imei,
       latitude: 0,
@@ -94,8 +104,8 @@ describe('a heartbeat', () => {
       batteryPercent: 15,
       source: 'partner',
     });
-    expect(alone).toMatchObject({ position: null, turned: true });
-    expect(alone?.raised).toMatchObject([{ type: 'low_battery', latitude: 0, longitude: 0, gpsValid: false }]);
+    expect(alone).toMatchObject({ position: null, mustPersist: true });
+    expect(alone?.findings).toMatchObject([{ type: 'low_battery', latitude: 0, longitude: 0, gpsValid: false }]);
     expect(located?.state.location).toMatchObject({ latitude: 22.5, gpsValid: true, timestamp: startMs + 30_000 });
     expect(located?.position).toMatchObject({ backfilled: false });
   });
@@ -104,24 +114,24 @@ describe('a heartbeat', () => {
 describe('a position after a heartbeat', () => {
   it("keeps the heartbeat's values that it lacks", () => {
     const heartbeat = heartbeatAt(60, { batteryPercent: 55, externalVoltage: 12.4, signal: 3, ignition: false });
-    const [, , after] = judged(parked(0), heartbeat, parked(120, { batteryPercent: 54 }));
+    const [, , after] = evaluate(parked(0), heartbeat, parked(120, { batteryPercent: 54 }));
     expect(after?.state.location).toMatchObject({
       batteryPercent: 54,
       externalVoltage: 12.4,
       signal: 3,
       ignition: false,
-      heardAtMs: startMs + 60_000 + wayMs,
-      serverTimestamp: startMs + 120_000 + wayMs,
+      heardAtMs: startMs + 60_000 + transmissionMs,
+      serverTimestamp: startMs + 120_000 + transmissionMs,
     });
     // The history has the values as reported.
     expect(after?.position).toMatchObject({ batteryPercent: 54, externalVoltage: null, ignition: null });
   });
 
   it('does not revert values if it was sent before the heartbeat', () => {
-    const on = pushedAt(0, { ignition: true, batteryPercent: 21 });
+    const on = partnerReportAt(0, { ignition: true, batteryPercent: 21 });
     const off = heartbeatAt(60, { ignition: false, batteryPercent: 19 });
-    const overtaken = pushedAt(50, { ignition: true, batteryPercent: 21 });
-    expect(told(on, off, overtaken, heartbeatAt(120, { ignition: false, batteryPercent: 18 }))).toEqual([
+    const overtaken = partnerReportAt(50, { ignition: true, batteryPercent: 21 });
+    expect(findings(on, off, overtaken, heartbeatAt(120, { ignition: false, batteryPercent: 18 }))).toEqual([
       '60 ignition_off',
       '60 low_battery',
     ]);
@@ -143,7 +153,7 @@ describe('a position after a heartbeat', () => {
       parked(190),
       beat(180, false, 1),
     ];
-    expect(told(...arrived)).toEqual(['60 ignition_off', '60 low_battery']);
+    expect(findings(...arrived)).toEqual(['60 ignition_off', '60 low_battery']);
     expect(locations(...arrived).map(({ ignition, batteryPercent }) => [ignition, batteryPercent])).toEqual([
       [null, null],
       [null, null],
@@ -175,7 +185,7 @@ describe('a position after a heartbeat', () => {
       parked(50, { batteryPercent: 21 }),
       heartbeatAt(120, { batteryPercent: 14 }),
     ];
-    expect(told(...arrived)).toEqual(['60 low_battery']);
+    expect(findings(...arrived)).toEqual(['60 low_battery']);
     expect(locations(...arrived)[3]).toMatchObject({ batteryPercent: 15, signal: 3 });
   });
 
@@ -187,26 +197,32 @@ describe('a position after a heartbeat', () => {
       parked(100, { batteryPercent: 80 }),
       heartbeatAt(180, { signal: 4 }),
     ];
-    expect(told(...arrived)).toEqual(['60 low_battery']);
+    expect(findings(...arrived)).toEqual(['60 low_battery']);
     expect(locations(...arrived).map(({ batteryPercent }) => batteryPercent)).toEqual([null, 15, 15, 80, 80]);
   });
 
   it('accepts a state without the times of its values', () => {
-    const [, , after] = judged(pushedAt(0, { batteryPercent: 60 }), heartbeatAt(30, { ignition: true }), parked(70));
-    const { told: _forgotten, ...old } = after?.state ?? unmade();
+    const [, , after] = evaluate(
+      partnerReportAt(0, { batteryPercent: 60 }),
+      heartbeatAt(30, { ignition: true }),
+      parked(70),
+    );
+    const { latestReadings: _forgotten, ...old } = after?.state ?? unmade();
     const next = heartbeatAt(60, { ignition: false, batteryPercent: 15 });
-    const { state } = judgeHeartbeat(old, next, context, placeAt(4), judges.rules);
+    const { state } = evaluateHeartbeat(old, next, context, originAt(4), evaluators.rules);
     expect(state.location).toMatchObject({ ignition: false, batteryPercent: 60 });
   });
 
   it('updates a value that an earlier heartbeat lacks', () => {
-    const on = pushedAt(0, { ignition: true });
-    expect(told(on, heartbeatAt(60, { signal: 3 }), pushedAt(50, { ignition: false }))).toEqual(['50 ignition_off']);
+    const on = partnerReportAt(0, { ignition: true });
+    expect(findings(on, heartbeatAt(60, { signal: 3 }), partnerReportAt(50, { ignition: false }))).toEqual([
+      '50 ignition_off',
+    ]);
   });
 
   it('raises no towing for a heartbeat from before the start', () => {
-    const start = [pushedAt(60, { ignition: null }), pushedAt(70, { ignition: null })];
-    expect(told(parked(0), heartbeatAt(30, { ignition: false }), ...start)).toEqual([]);
+    const start = [partnerReportAt(60, { ignition: null }), partnerReportAt(70, { ignition: null })];
+    expect(findings(parked(0), heartbeatAt(30, { ignition: false }), ...start)).toEqual([]);
   });
 });
 
@@ -214,8 +230,8 @@ describe('rules', () => {
   it('raise low_battery once for heartbeats below 20 %, until the battery is charged', () => {
     const levels = [60, 21, 20, 15, 10, 80, 12];
     const beats = levels.map((batteryPercent, at) => heartbeatAt((at + 1) * 180, { batteryPercent }));
-    expect(told(parked(0), ...beats)).toEqual(['540 low_battery', '1260 low_battery']);
-    expect(judged(parked(0), ...beats)[3]?.raised).toMatchObject([
+    expect(findings(parked(0), ...beats)).toEqual(['540 low_battery', '1260 low_battery']);
+    expect(evaluate(parked(0), ...beats)[3]?.findings).toMatchObject([
       {
         latitude: 22.5,
         longitude: 114,
@@ -228,14 +244,13 @@ describe('rules', () => {
 
   it('raise ignition changes of heartbeats without positions', () => {
     const acc = (second: number, ignition: boolean | null) => heartbeatAt(second, { ignition });
-    expect(told(parked(0), acc(60, false), acc(120, null), acc(180, true), acc(240, true), acc(300, false))).toEqual([
-      '180 ignition_on',
-      '300 ignition_off',
-    ]);
+    expect(
+      findings(parked(0), acc(60, false), acc(120, null), acc(180, true), acc(240, true), acc(300, false)),
+    ).toEqual(['180 ignition_on', '300 ignition_off']);
   });
 
   it('mark findings of late heartbeats as backfilled', () => {
     const late = heartbeatAt(60, { batteryPercent: 15, receivedAtMs: startMs + 60_000 + 300_001 });
-    expect(judged(parked(0), late)[1]?.raised).toMatchObject([{ type: 'low_battery', backfilled: true }]);
+    expect(evaluate(parked(0), late)[1]?.findings).toMatchObject([{ type: 'low_battery', backfilled: true }]);
   });
 });

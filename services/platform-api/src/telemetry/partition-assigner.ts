@@ -2,30 +2,30 @@ import { randomUUID } from 'node:crypto';
 import type { Logger } from '@fleet/service-kit';
 import { acquireLease, type Collection, type Database, type LeaseRecord, releaseLease } from '@fleet/storage';
 
-interface Held extends LeaseRecord {
+interface PartitionLease extends LeaseRecord {
   /** Configured name of the holder's pod; leases of earlier releases have none. */
   readonly pod?: string | null;
 }
 
 /** Timings of the partition leases; shorter in tests. */
-export interface ShareTimes {
+export interface AssignmentTimings {
   /** A replica without a heartbeat for this long has lost its partitions. */
   readonly leaseMs: number;
   readonly renewMs: number;
 }
 
-const defaultTimes: ShareTimes = { leaseMs: 10_000, renewMs: 2_000 };
+const defaultTimings: AssignmentTimings = { leaseMs: 10_000, renewMs: 2_000 };
 
 /** Callbacks of a partition. */
 export interface PartitionOwner {
   /** The partition is assigned to this replica until `isHeld` returns false. */
-  take(partition: number, isHeld: () => boolean): void;
+  onAssigned(partition: number, isHeld: () => boolean): void;
   /** The partition is revoked; resolves once all work on it has ended. */
-  drop(partition: number): Promise<void>;
+  onRevoked(partition: number): Promise<void>;
 }
 
 /** An assigned partition. */
-interface Own {
+interface Assignment {
   /** Its lease expired unnoticed. */
   isLost: boolean;
 }
@@ -34,18 +34,18 @@ interface Own {
  * Assigns partitions to replicas evenly: a lease for each partition in the database, and one for each replica, so that
  * all know their number. A lease only avoids duplicate work; writes are guarded where they happen.
  */
-export class PartitionShare {
-  readonly #leases: Collection<Held>;
+export class PartitionAssigner {
+  readonly #leases: Collection<PartitionLease>;
   readonly #name: string;
   readonly #pod: string | null;
   readonly #count: number;
   readonly #owner: PartitionOwner;
   readonly #log: Logger;
-  readonly #times: ShareTimes;
+  readonly #timings: AssignmentTimings;
   readonly #holder = randomUUID();
-  readonly #own = new Map<number, Own>();
+  readonly #assigned = new Map<number, Assignment>();
   /** Partitions that are being released: that may take longer than a lease. */
-  readonly #leaving = new Map<number, Promise<void>>();
+  readonly #releasing = new Map<number, Promise<void>>();
   readonly #running: Promise<void>;
   readonly #stopped = new AbortController();
   #heldUntilMs = 0;
@@ -60,22 +60,22 @@ export class PartitionShare {
       count: number;
       owner: PartitionOwner;
       log: Logger;
-      times?: ShareTimes;
+      timings?: AssignmentTimings;
     },
   ) {
-    this.#leases = database.collection<Held>('telemetry_leases');
+    this.#leases = database.collection<PartitionLease>('telemetry_leases');
     this.#name = options.name;
     this.#pod = options.pod;
     this.#count = options.count;
     this.#owner = options.owner;
     this.#log = options.log;
-    this.#times = options.times ?? defaultTimes;
+    this.#timings = options.timings ?? defaultTimings;
     this.#running = this.#run();
   }
 
   /** Partitions of this replica. */
-  get own(): ReadonlySet<number> {
-    return new Set(this.#own.keys());
+  get assigned(): ReadonlySet<number> {
+    return new Set(this.#assigned.keys());
   }
 
   /** Releases all, so that another replica need not wait. */
@@ -84,8 +84,8 @@ export class PartitionShare {
     clearTimeout(this.#timer);
     this.#wake?.();
     await this.#running;
-    for (const partition of this.#own.keys()) this.#leave(partition);
-    await Promise.all(this.#leaving.values());
+    for (const partition of this.#assigned.keys()) this.#release(partition);
+    await Promise.all(this.#releasing.values());
     try {
       await this.#leases.deleteMany({ holder: this.#holder });
     } catch (error) {
@@ -102,14 +102,14 @@ export class PartitionShare {
       try {
         if (isFirst) await this.#replacePredecessor();
         isFirst = false;
-        await this.#turn();
+        await this.#rebalance();
       } catch (error) {
         this.#log.warn({ err: error }, 'could not assign partitions of telemetry');
-        if (!this.#isHeld()) this.#lose(() => true);
+        if (!this.#isHeld()) this.#revoke(() => true);
       }
       await new Promise<void>((resolve) => {
         this.#wake = resolve;
-        this.#timer = setTimeout(resolve, this.#times.renewMs);
+        this.#timer = setTimeout(resolve, this.#timings.renewMs);
         if (this.#stopped.signal.aborted) resolve();
       });
     }
@@ -125,10 +125,10 @@ export class PartitionShare {
     });
   }
 
-  async #turn(): Promise<void> {
+  async #rebalance(): Promise<void> {
     const startedMs = performance.now();
     const now = new Date();
-    const expiresAt = new Date(now.getTime() + this.#times.leaseMs);
+    const expiresAt = new Date(now.getTime() + this.#timings.leaseMs);
     await this.#leases.updateOne(
       { _id: this.#memberId(this.#holder) },
       { $set: { holder: this.#holder, pod: this.#pod, expiresAt } },
@@ -138,67 +138,67 @@ export class PartitionShare {
     const all = await this.#leases.find({ _id: { $gte: `${this.#name}:`, $lt: `${this.#name};` } }).toArray();
     const mine = new Set(all.filter(({ holder }) => holder === this.#holder).map(({ _id }) => _id));
     // Leases that expired unnoticed belong to another replica.
-    this.#lose((partition) => !mine.has(this.#partitionId(partition)));
-    this.#heldUntilMs = startedMs + this.#times.leaseMs;
-    await this.#freeLeft(mine);
+    this.#revoke((partition) => !mine.has(this.#partitionId(partition)));
+    this.#heldUntilMs = startedMs + this.#timings.leaseMs;
+    await this.#releaseStale(mine);
     const members = all.filter(({ _id, expiresAt: end }) => _id.startsWith(this.#memberId('')) && end > now).length;
     const fair = Math.ceil(this.#count / Math.max(1, members));
-    for (const partition of [...this.#own.keys()].slice(fair)) this.#leave(partition);
+    for (const partition of [...this.#assigned.keys()].slice(fair)) this.#release(partition);
     const others = all.filter(({ holder, expiresAt: end }) => holder !== this.#holder && end > now);
-    await this.#takeFree(fair, new Set(others.map(({ _id }) => _id)));
+    await this.#acquireFree(fair, new Set(others.map(({ _id }) => _id)));
     await this.#leases.deleteMany({
       _id: { $gte: this.#memberId(''), $lt: `${this.#name}:member;` },
       expiresAt: { $lt: new Date(now.getTime() - 60_000) },
     });
   }
 
-  async #takeFree(fair: number, taken: ReadonlySet<string>): Promise<void> {
-    for (let partition = 0; partition < this.#count && this.#own.size < fair; partition += 1) {
-      if (this.#own.has(partition) || this.#leaving.has(partition)) continue;
-      if (!taken.has(this.#partitionId(partition))) await this.#take(partition);
+  async #acquireFree(fair: number, taken: ReadonlySet<string>): Promise<void> {
+    for (let partition = 0; partition < this.#count && this.#assigned.size < fair; partition += 1) {
+      if (this.#assigned.has(partition) || this.#releasing.has(partition)) continue;
+      if (!taken.has(this.#partitionId(partition))) await this.#acquire(partition);
     }
   }
 
-  async #take(partition: number): Promise<void> {
-    const claim = { name: this.#partitionId(partition), holder: this.#holder, ttlMs: this.#times.leaseMs };
+  async #acquire(partition: number): Promise<void> {
+    const claim = { name: this.#partitionId(partition), holder: this.#holder, ttlMs: this.#timings.leaseMs };
     if (!(await acquireLease(this.#leases, { ...claim, fields: { pod: this.#pod } }))) return;
-    const own: Own = { isLost: false };
-    this.#own.set(partition, own);
-    this.#owner.take(partition, () => !own.isLost && this.#isHeld());
+    const own: Assignment = { isLost: false };
+    this.#assigned.set(partition, own);
+    this.#owner.onAssigned(partition, () => !own.isLost && this.#isHeld());
   }
 
   /**
    * Releases leases of this replica without work, which would otherwise be renewed with the others: of partitions that
    * were dropped during a database outage, that could not be released, or whose acquisition was not confirmed.
    */
-  async #freeLeft(mine: ReadonlySet<string>): Promise<void> {
+  async #releaseStale(mine: ReadonlySet<string>): Promise<void> {
     for (let partition = 0; partition < this.#count; partition += 1) {
-      const isAtWork = this.#own.has(partition) || this.#leaving.has(partition);
-      if (!isAtWork && mine.has(this.#partitionId(partition))) await this.#free(partition);
+      const isAtWork = this.#assigned.has(partition) || this.#releasing.has(partition);
+      if (!isAtWork && mine.has(this.#partitionId(partition))) await this.#releaseLease(partition);
     }
   }
 
-  async #free(partition: number): Promise<void> {
+  async #releaseLease(partition: number): Promise<void> {
     await releaseLease(this.#leases, { name: this.#partitionId(partition), holder: this.#holder });
   }
 
-  #lose(isLost: (partition: number) => boolean): void {
-    for (const [partition, own] of this.#own) {
+  #revoke(isLost: (partition: number) => boolean): void {
+    for (const [partition, own] of this.#assigned) {
       if (!isLost(partition)) continue;
       own.isLost = true;
-      this.#leave(partition);
+      this.#release(partition);
     }
   }
 
   /** Releases a partition, and then its lease. The others are renewed in the meantime. */
-  #leave(partition: number): void {
-    this.#own.delete(partition);
+  #release(partition: number): void {
+    this.#assigned.delete(partition);
     const left = this.#owner
-      .drop(partition)
-      .then(() => this.#free(partition))
+      .onRevoked(partition)
+      .then(() => this.#releaseLease(partition))
       .catch((error: unknown) => this.#log.warn({ err: error, partition }, 'could not release a partition yet'))
-      .finally(() => this.#leaving.delete(partition));
-    this.#leaving.set(partition, left);
+      .finally(() => this.#releasing.delete(partition));
+    this.#releasing.set(partition, left);
   }
 
   #partitionId(partition: number): string {

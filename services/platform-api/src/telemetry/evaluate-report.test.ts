@@ -2,24 +2,24 @@ import { additionalItemDefinitions, createAdditionalItem } from '@fleet/jt808';
 import { describe, expect, it } from '@jest/globals';
 import type { VehicleState } from '../domains/vehicle-states/vehicle-state.ts';
 import { contextOf } from '../testing/rule-harness.ts';
-import { decodedAt, imei, judges, placeAt, startMs, wayMs } from '../testing/telemetry-reports.ts';
-import type { DecodedReport } from './decode.ts';
-import { type Judged, judge } from './judge.ts';
+import { decodedAt, evaluators, imei, originAt, startMs, transmissionMs } from '../testing/telemetry-reports.ts';
+import type { DecodedReport } from './decode-report.ts';
+import { type Evaluation, evaluateReport } from './evaluate-report.ts';
 
 const context = contextOf();
 const sosBit = 1;
 
 /** Processes reports in order; the state is converted to JSON in between, as in Redis. */
-function judged(reports: readonly DecodedReport[], isKnown: (hash: string) => boolean = () => false): Judged[] {
+function evaluate(reports: readonly DecodedReport[], isKnown: (hash: string) => boolean = () => false): Evaluation[] {
   let state: VehicleState | null = null;
   return reports.map((report, at) => {
-    const parts = { ...judges, isKnown: (_position: unknown, hash: string) => isKnown(hash) };
-    const outcome = judge(state, report, context, placeAt(at + 1), parts);
+    const parts = { ...evaluators, isKnown: (_position: unknown, hash: string) => isKnown(hash) };
+    const outcome = evaluateReport(state, report, context, originAt(at + 1), parts);
     state = JSON.parse(JSON.stringify(outcome.state)) as VehicleState;
     return outcome;
   });
 }
-const last = (outcomes: readonly Judged[]): Judged => {
+const last = (outcomes: readonly Evaluation[]): Evaluation => {
   const outcome = outcomes.at(-1);
   if (outcome === undefined) throw new Error('there was no report');
   return outcome;
@@ -37,28 +37,28 @@ const blind = (second: number, more: Partial<DecodedReport['position']> = {}): D
 
 describe('a report', () => {
   it("becomes the vehicle's last position, a point of its history, and its state", () => {
-    const { state, position, hash, turned } = last(judged([decodedAt(0)]));
-    expect(position).toMatchObject({ latitude: 22.5, timestamp: startMs, serverTimestamp: startMs + wayMs });
+    const { state, position, hash, mustPersist } = last(evaluate([decodedAt(0)]));
+    expect(position).toMatchObject({ latitude: 22.5, timestamp: startMs, serverTimestamp: startMs + transmissionMs });
     expect(position).toMatchObject({ backfilled: false, alarms: [], slowSinceMs: null });
     expect(state).toMatchObject({ vehicleId: context.vehicle.id, stream: 'made', seq: 1, location: position });
     expect(state.recent).toEqual([`${startMs}:${hash}`]);
-    expect(turned).toBe(true);
+    expect(mustPersist).toBe(true);
   });
 
   it('has no effect when it is repeated, except on the sequence number', () => {
     const up = { alarmWord: sosBit };
-    const [first, again] = judged([decodedAt(0, up), decodedAt(0, up)]);
-    expect(first?.raised.map(({ type }) => type)).toEqual(['sos']);
-    expect(again).toMatchObject({ position: null, raised: [], amended: [], turned: false });
+    const [first, again] = evaluate([decodedAt(0, up), decodedAt(0, up)]);
+    expect(first?.findings.map(({ type }) => type)).toEqual(['sos']);
+    expect(again).toMatchObject({ position: null, findings: [], updates: [], mustPersist: false });
     expect(again?.state).toEqual({ ...first?.state, seq: 2 });
   });
 
   it('counts beside another one of the same time with other content', () => {
-    const [, second] = judged([
+    const [, second] = evaluate([
       decodedAt(0),
       decodedAt(0, { hash: 'other', alarmWord: sosBit, position: { speed: 41 } }),
     ]);
-    expect(second?.raised).toMatchObject([{ type: 'sos', atMs: startMs, backfilled: false }]);
+    expect(second?.findings).toMatchObject([{ type: 'sos', atMs: startMs, backfilled: false }]);
     expect(second?.position).toMatchObject({ speed: 41, alarms: ['sos'] });
     expect(second?.state.location).toMatchObject({ speed: 41, timestamp: startMs });
     expect(second?.state.recent).toHaveLength(2);
@@ -67,7 +67,7 @@ describe('a report', () => {
 
 describe('a report that is older than the newest', () => {
   it('is stored in the history, and does not change last position, mileage count and rules', () => {
-    const [now, late] = judged([
+    const [now, late] = evaluate([
       decodedAt(100, { position: { speed: 0, ignition: false, odometerKm: 50 } }),
       stored(10, 95_000, { position: { ...decodedAt(10).position, odometerKm: 90 } }),
     ]);
@@ -76,26 +76,26 @@ describe('a report that is older than the newest', () => {
     expect(late?.state.odometer).toEqual(now?.state.odometer);
     expect(late?.state.travelledKm).toBe(now?.state.travelledKm);
     expect(late?.state.rules).toEqual(now?.state.rules);
-    expect(late?.raised).toEqual([]);
+    expect(late?.findings).toEqual([]);
   });
 
   it('raises its alarm bits at their rise, marked as backfilled', () => {
-    const [, before, rising, staying] = judged([
+    const [, before, rising, staying] = evaluate([
       decodedAt(100),
       stored(10, 95_000),
       stored(11, 95_000, { alarmWord: sosBit }),
       stored(12, 95_000, { alarmWord: sosBit }),
     ]);
-    expect(before?.raised).toEqual([]);
-    expect(rising?.raised).toMatchObject([{ type: 'sos', atMs: startMs + 11_000, backfilled: true }]);
+    expect(before?.findings).toEqual([]);
+    expect(rising?.findings).toMatchObject([{ type: 'sos', atMs: startMs + 11_000, backfilled: true }]);
     expect(rising?.state.location.alarms).toEqual([]);
-    expect(staying?.raised).toEqual([]);
+    expect(staying?.findings).toEqual([]);
   });
 
   it('has no effect if the history contains it', () => {
     const reports = [decodedAt(100), stored(11, 95_000, { alarmWord: sosBit })];
-    const late = last(judged(reports, (hash) => hash === 'at-11'));
-    expect(late).toMatchObject({ position: null, raised: [], turned: false });
+    const late = last(evaluate(reports, (hash) => hash === 'at-11'));
+    expect(late).toMatchObject({ position: null, findings: [], mustPersist: false });
     expect(late.state.seq).toBe(2);
   });
 });
@@ -106,21 +106,21 @@ describe('a stored report that is newer than the last', () => {
     ['of 300 s ago is processed normally', 300_000, false],
     ['of more than 5 minutes ago is marked as backfilled', 300_001, true],
   ])('%s', (_case, ageMs, isMarked) => {
-    const { position, state, raised } = last(judged([decodedAt(0), stored(60, ageMs, { alarmWord: sosBit })]));
+    const { position, state, findings } = last(evaluate([decodedAt(0), stored(60, ageMs, { alarmWord: sosBit })]));
     expect(position?.backfilled).toBe(isMarked);
     expect(state.location).toMatchObject({ timestamp: startMs + 60_000, backfilled: isMarked });
-    expect(raised).toMatchObject([{ type: 'sos', backfilled: isMarked }]);
+    expect(findings).toMatchObject([{ type: 'sos', backfilled: isMarked }]);
   });
 
   it('is marked only if it was stored: a slow clock does not make a report late', () => {
     const slow = decodedAt(60, { receivedAtMs: startMs + 60_000 + 400_000 });
-    expect(last(judged([decodedAt(0), slow])).position?.backfilled).toBe(false);
+    expect(last(evaluate([decodedAt(0), slow])).position?.backfilled).toBe(false);
   });
 });
 
 describe('a report without a position', () => {
   it('gets the last known position, without a fix', () => {
-    const [, second, third] = judged([decodedAt(0), blind(10), blind(20, { speed: 3 })]);
+    const [, second, third] = evaluate([decodedAt(0), blind(10), blind(20, { speed: 3 })]);
     for (const outcome of [second, third]) {
       expect(outcome?.position).toMatchObject({ latitude: 22.5, longitude: 114, gpsValid: false });
       expect(outcome?.state.location).toEqual(outcome?.position);
@@ -129,30 +129,32 @@ describe('a report without a position', () => {
   });
 
   it('raises its alarms at that position', () => {
-    const { raised } = last(judged([decodedAt(0), { ...blind(10), alarmWord: sosBit }]));
-    expect(raised).toMatchObject([{ type: 'sos', latitude: 22.5, longitude: 114, gpsValid: false }]);
+    const { findings } = last(evaluate([decodedAt(0), { ...blind(10), alarmWord: sosBit }]));
+    expect(findings).toMatchObject([{ type: 'sos', latitude: 22.5, longitude: 114, gpsValid: false }]);
   });
 
   it('has the position 0, 0 if none was ever known', () => {
-    const [first, second] = judged([blind(0), blind(10)]);
+    const [first, second] = evaluate([blind(0), blind(10)]);
     for (const outcome of [first, second])
       expect(outcome?.state.location).toMatchObject({ latitude: 0, longitude: 0, gpsValid: false });
   });
 
   it('keeps a position that the terminal itself remembers', () => {
-    const { position } = last(judged([decodedAt(0), blind(10, { latitude: 22.6, longitude: 114.1 })]));
+    const { position } = last(evaluate([decodedAt(0), blind(10, { latitude: 22.6, longitude: 114.1 })]));
     expect(position).toMatchObject({ latitude: 22.6, longitude: 114.1, gpsValid: false });
   });
 
   it('raises late alarms at the last known position, and has no such position in the history', () => {
     const late = { ...blind(10), isStored: true, alarmWord: sosBit };
-    const { raised, position } = last(judged([decodedAt(100), late]));
-    expect(raised).toMatchObject([{ type: 'sos', latitude: 22.5, longitude: 114, gpsValid: false, backfilled: true }]);
+    const { findings, position } = last(evaluate([decodedAt(100), late]));
+    expect(findings).toMatchObject([
+      { type: 'sos', latitude: 22.5, longitude: 114, gpsValid: false, backfilled: true },
+    ]);
     expect(position).toMatchObject({ latitude: 0, longitude: 0, gpsValid: false });
   });
 
   it('does not change distance and speed: the count continues from the last fix', () => {
-    const km = (reports: readonly DecodedReport[]) => last(judged(reports)).state.travelledKm;
+    const km = (reports: readonly DecodedReport[]) => last(evaluate(reports)).state.travelledKm;
     const there = decodedAt(60, { position: { latitude: 22.504 } });
     const direct = km([decodedAt(0), there]);
     expect(direct).toBeCloseTo(0.445, 2);
@@ -163,7 +165,7 @@ describe('a report without a position', () => {
   });
 
   it('does not change geofence states', () => {
-    const states = judged([decodedAt(0), decodedAt(5), blind(10), blind(40)]).map(
+    const states = evaluate([decodedAt(0), decodedAt(5), blind(10), blind(40)]).map(
       ({ state }) => state.rules['geofence'],
     );
     expect(states[3]).toEqual(states[1]);
@@ -172,6 +174,6 @@ describe('a report without a position', () => {
 
 it('lists the current alarms of items and bits', () => {
   const extras = [createAdditionalItem(additionalItemDefinitions.videoAlarm, { videoAlarm: 1 })];
-  const { state } = last(judged([decodedAt(0, { alarmWord: sosBit, extras })]));
+  const { state } = last(evaluate([decodedAt(0, { alarmWord: sosBit, extras })]));
   expect(state.location).toMatchObject({ imei, alarms: ['sos', 'video_signal_loss'] });
 });
