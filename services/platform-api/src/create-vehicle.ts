@@ -4,7 +4,7 @@ import { runTool } from './assembly/command-line.ts';
 import { normalEmail } from './domains/users/rules.ts';
 import { findByEmail } from './domains/users/use-cases.ts';
 import { cameraUtcOffsetPattern } from './domains/vehicles/schema.ts';
-import { recordVehicle } from './domains/vehicles/use-cases.ts';
+import { ensureVehicle } from './domains/vehicles/use-cases.ts';
 
 const usage = `usage: node create-vehicle.js --owner NAME@HOST --vehicle-no TEXT --imei NUMBER [--camera-utc-offset +08:00]
 (the database is that of MONGODB_URL)`;
@@ -25,7 +25,7 @@ await runTool(async (records) => {
     throw new Error(`${cameraUtcOffset} is not an offset such as +08:00.`);
   const user = await findByEmail(records, normalEmail(owner));
   if (user === null) throw new Error(`${owner} is not the e-mail address of a user.`);
-  const { record, created } = await recordVehicle(records, {
+  const { record, created } = await ensureVehicle(records, {
     accountId: user.accountId,
     ownerUserId: user._id,
     vehicleNo,

@@ -10,10 +10,10 @@ import { deleteCustomer } from '../domains/billing/use-cases.ts';
 import { removeMediaOfAccount } from '../domains/media/removal.ts';
 import { deletePartnerDevices } from '../domains/partners/use-cases.ts';
 import { revokeSessionsOfAccount } from '../domains/sessions/use-cases.ts';
-import { endLinksOfAccount } from '../domains/share-links/use-cases.ts';
+import { revokeLinksOfAccount } from '../domains/share-links/use-cases.ts';
 import { disableUsers } from '../domains/users/use-cases.ts';
 import { endSharesOfUser } from '../domains/vehicle-shares/use-cases.ts';
-import { endVehicles } from '../domains/vehicles/changes.ts';
+import { deleteAllVehicles } from '../domains/vehicles/changes.ts';
 import { removeWebhooksOfUser } from '../domains/webhooks/use-cases.ts';
 import type { Deps } from '../platform/deps.ts';
 import { removeAccountData, removeUniqueValues } from '../store/retention-policies.ts';
@@ -50,7 +50,7 @@ export async function deleteAccount(
 async function revokeAccountAccess(deps: Deps, accountId: number): Promise<void> {
   await revokeAllKeys(deps, { accountId });
   await revokeSessionsOfAccount(deps, { accountId });
-  await endLinksOfAccount(deps, { accountId });
+  await revokeLinksOfAccount(deps, { accountId });
   await publishStatusChanged(deps, accountId);
 }
 
@@ -61,7 +61,7 @@ async function cleanUpAccount(deps: Deps, { _id: accountId }: Account): Promise<
     await endSharesOfUser(deps, userId);
     await removeWebhooksOfUser(deps, { accountId }, userId);
   }
-  await endVehicles(deps, { accountId }, createVehicleHooks(deps));
+  await deleteAllVehicles(deps, { accountId }, createVehicleHooks(deps));
   await removeAccountData(deps.database, accountId, 'at once');
   await setDeletionStep(deps.records, accountId, { isEnded: true });
 }

@@ -5,7 +5,7 @@ import type { Caller } from '../access/caller.ts';
 import { createDriver } from '../domains/drivers/use-cases.ts';
 import type { User } from '../domains/users/schema.ts';
 import { recordGroup } from '../domains/vehicle-groups/changes.ts';
-import { recordVehicle } from '../domains/vehicles/use-cases.ts';
+import { ensureVehicle } from '../domains/vehicles/use-cases.ts';
 import type { RecordStore } from '../store/record-store.ts';
 
 type DemoFleetDeps = { readonly records: RecordStore; readonly log: Logger };
@@ -74,7 +74,7 @@ async function createDemoVehicles(
   let attempts = 0;
   for (const [n, imei] of imeis.entries()) {
     const vehicle = { vehicleNo: `DEMO${n + 1}`, name: names[n] ?? `Vehicle ${n + 1}`, imei };
-    const record = () => createIfMissing(recordVehicle(records, { accountId, ownerUserId, ...vehicle }));
+    const record = () => createIfMissing(ensureVehicle(records, { accountId, ownerUserId, ...vehicle }));
     let created = await record();
     // Another replica is creating the vehicle: it reserves the number before it inserts the record.
     for (; created === undefined && attempts < waitAttempts; attempts += 1) {

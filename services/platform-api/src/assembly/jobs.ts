@@ -16,7 +16,7 @@ import { sweepSessions } from '../domains/sessions/use-cases.ts';
 import { sweepUnassigned } from '../domains/unassigned-devices/use-cases.ts';
 import { eraseUsers } from '../domains/users/erasure.ts';
 import { removeEndedShares } from '../domains/vehicle-shares/use-cases.ts';
-import { endDeletedVehicles } from '../domains/vehicles/deleted.ts';
+import { retryVehicleCleanups } from '../domains/vehicles/vehicle-deletion.ts';
 import { raiseDocumentExpiry } from '../event-consumers/document-expiry.ts';
 import type { Job } from '../jobs/job.ts';
 import { removeOldMails } from '../mail/mail-store.ts';
@@ -55,7 +55,7 @@ export const jobs: readonly Job[] = [
   {
     name: 'deleted vehicles',
     everyMs: minuteMs,
-    run: (deps) => endDeletedVehicles(deps, createVehicleHooks(deps)),
+    run: (deps) => retryVehicleCleanups(deps, createVehicleHooks(deps)),
   },
   { name: 'removals of media', everyMs: minuteMs, runSlice: (deps, slice) => retryPendingRemovals(deps, slice) },
   { name: 'old media', everyMs: hourMs, runSlice: (deps, slice) => removeOldMedia(deps, slice) },

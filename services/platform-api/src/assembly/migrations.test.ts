@@ -4,7 +4,7 @@ import { type Database, Lease, openDatabase } from '@fleet/storage';
 import { testEnv, waitFor } from '@fleet/testing';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { vehicleDefaults } from '../domains/vehicles/rules.ts';
-import { vehiclesIn } from '../domains/vehicles/store.ts';
+import { vehicleCollection } from '../domains/vehicles/store.ts';
 import { indexes } from '../store/indexes.ts';
 import { type Migration, migrate } from '../store/migrate.ts';
 import { RecordStore } from '../store/record-store.ts';
@@ -73,7 +73,7 @@ describe('migrate', () => {
     };
     await database.collection<{ _id: number }>('vehicles').insertOne({ _id: 7, ...old });
     await migrate(database, log, migrations);
-    const vehicles = vehiclesIn(new RecordStore(database));
+    const vehicles = vehicleCollection(new RecordStore(database));
     expect(await vehicles.find({ accountId: 1 }, 7)).toMatchObject({
       ...vehicleDefaults,
       ...old,

@@ -12,7 +12,7 @@ import type { ApiKey } from '../domains/api-keys/schema.ts';
 import { insertKey } from '../domains/api-keys/store.ts';
 import { createKey, ensureKey } from '../domains/api-keys/use-cases.ts';
 import type { User } from '../domains/users/schema.ts';
-import { recordVehicle } from '../domains/vehicles/use-cases.ts';
+import { ensureVehicle } from '../domains/vehicles/use-cases.ts';
 import { RecordStore } from '../store/record-store.ts';
 import { type Config, loadConfig } from './config.ts';
 import { create, type PlatformApi } from './service.ts';
@@ -151,8 +151,8 @@ describe('platform-api', () => {
     const find = () => request(bus, findDevice, { imei }, { timeoutMs: 3_000 });
     expect(await find()).toEqual({ known: false, accountId: null, cameraUtcOffset: '+08:00' });
     const vehicle = { accountId: 7, ownerUserId: 1, vehicleNo: 'ab 12', imei, cameraUtcOffset: '+05:30' };
-    expect(await recordVehicle(records, vehicle)).toMatchObject({ created: true, record: { vehicleNo: 'AB12' } });
-    expect(await recordVehicle(records, { ...vehicle, accountId: 8 })).toMatchObject({
+    expect(await ensureVehicle(records, vehicle)).toMatchObject({ created: true, record: { vehicleNo: 'AB12' } });
+    expect(await ensureVehicle(records, { ...vehicle, accountId: 8 })).toMatchObject({
       created: false,
       record: { accountId: 7 },
     });
@@ -182,7 +182,7 @@ describe('platform-api', () => {
       recordId: 900_001,
     });
     const vehicle = { accountId: 1, ownerUserId: 1, vehicleNo: 'X', imei: '4711' };
-    expect(await recordVehicle(records, vehicle)).toMatchObject({ created: true, record: { imei: '4711' } });
+    expect(await ensureVehicle(records, vehicle)).toMatchObject({ created: true, record: { imei: '4711' } });
   });
 
   it('serves a start page without external resources', async () => {

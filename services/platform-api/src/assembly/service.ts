@@ -22,7 +22,7 @@ import { createPlatformRateLimits } from '../access/rate-limits.ts';
 import { createBilling } from '../domains/billing/create-billing.ts';
 import { createOcrEngine } from '../domains/documents/ocr.ts';
 import { NotificationPublisher } from '../domains/notifications/notification-publisher.ts';
-import { PartnerChannels } from '../domains/partners/channels.ts';
+import { PartnerChannels } from '../domains/partners/partner-channels.ts';
 import { PartnerTelemetry } from '../domains/partners/telemetry.ts';
 import { SigningKeys } from '../domains/signing-keys/signing-keys.ts';
 import { loadTollGates } from '../domains/toll-gates/load-file.ts';

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { wantedNotifications } from '../domains/notifications/preferences.ts';
 import { pushTokensOf } from '../domains/notifications/push-tokens.ts';
 import { removeEndedShares, sharedVehicles } from '../domains/vehicle-shares/use-cases.ts';
-import { webhooksOf } from '../domains/webhooks/store.ts';
+import { webhookCollection } from '../domains/webhooks/store.ts';
 import { PlatformHarness } from '../testing/platform-harness.ts';
 
 jest.setTimeout(60_000);
@@ -41,7 +41,7 @@ describe('removed users', () => {
     expect((await harness.anonymous.get(`/api/public/share-links/${slug}`)).body).toMatchObject({
       code: 'share_link_revoked',
     });
-    expect(await webhooksOf(harness.records).count(scope, { userId: user.id })).toBe(0);
+    expect(await webhookCollection(harness.records).count(scope, { userId: user.id })).toBe(0);
     expect(await pushTokensOf(harness, scope)).toEqual([]);
     expect(await wantedNotifications(harness, user.id, vehicleId)).toMatchObject({ isDefault: true });
     const stored = harness.deps.database.collection<{ userId: number }>('user_preferences');

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { openDriverSession } from '../domains/drivers/sessions.ts';
 import { driverCollection } from '../domains/drivers/store.ts';
 import { writeLastLocation } from '../domains/last-positions/store.ts';
-import { vehiclesIn } from '../domains/vehicles/store.ts';
+import { vehicleCollection } from '../domains/vehicles/store.ts';
 import { lastLocationAt } from '../testing/last-location.ts';
 import { PlatformHarness } from '../testing/platform-harness.ts';
 import { makeTenantData } from '../testing/tenant-data.ts';
@@ -80,7 +80,7 @@ describe('deleted vehicles', () => {
     const group = (await client.post('/api/vehicle-groups', { name: 'Both', vehicles: both })).data.id;
     const driver = (await client.post('/api/drivers', { name: 'Both', vehicle_ids: both })).data.id;
     const [stored, atWheel] = [
-      await vehiclesIn(harness.records).find(tenant, id),
+      await vehicleCollection(harness.records).find(tenant, id),
       await driverCollection(harness.records).find(tenant, driver),
     ];
     if (stored === null || atWheel === null) throw new Error('they are not there');

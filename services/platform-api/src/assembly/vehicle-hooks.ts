@@ -4,7 +4,7 @@ import { dropVehicleFromGeofences } from '../domains/geofences/queries.ts';
 import { unprotectMediaOfVehicle } from '../domains/media/removal.ts';
 import { deletePreferences } from '../domains/notifications/preferences.ts';
 import { unlinkVehicle } from '../domains/planned-routes/queries.ts';
-import { endLinksOfVehicle } from '../domains/share-links/use-cases.ts';
+import { revokeLinksOfVehicle } from '../domains/share-links/use-cases.ts';
 import { endSharesOfVehicle } from '../domains/vehicle-shares/use-cases.ts';
 import { deleteTerminalState } from '../domains/vehicle-states/commands.ts';
 import type { VehicleHooks } from '../domains/vehicles/hooks.ts';
@@ -19,7 +19,7 @@ export const createVehicleHooks = (deps: Deps): VehicleHooks => ({
     (vehicle) => endDriverSessions(deps, vehicle, vehicle._id),
     (vehicle) => dropVehicleFromGeofences(deps, vehicle, vehicle._id),
     (vehicle) => unlinkVehicle(deps, vehicle, vehicle._id),
-    (vehicle) => endLinksOfVehicle(deps, vehicle, vehicle._id),
+    (vehicle) => revokeLinksOfVehicle(deps, vehicle, vehicle._id),
     (vehicle) => cancelWaitingCommands(deps, vehicle, vehicle._id),
     (vehicle) => dropVehicleFromWebhooks(deps, vehicle, vehicle._id),
     (vehicle) => deleteTerminalState(deps, vehicle),

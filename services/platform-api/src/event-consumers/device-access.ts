@@ -2,7 +2,7 @@ import { type DeviceAccessEvent, DurableConsumer, decodeJson, deviceAccessed, en
 import { type Running, retryUntilSuccess } from '@fleet/service-kit';
 import { isErased } from '../domains/accounts/use-cases.ts';
 import { recordOnce } from '../domains/audit/use-cases.ts';
-import { hadTerminal } from '../domains/vehicles/rules.ts';
+import { hadTerminalAt } from '../domains/vehicles/rules.ts';
 import { vehicleByImei } from '../domains/vehicles/use-cases.ts';
 import type { Deps } from '../platform/deps.ts';
 
@@ -71,7 +71,7 @@ async function recordAccess({ records }: ConsumerDeps, access: DeviceAccessEvent
   const vehicle = await vehicleByImei(records, imei);
   // A device without an account has no vehicle. A vehicle that received the device after the use is not the target
   // either.
-  const isVehicle = vehicle?.accountId === accountId && hadTerminal(vehicle, atMs);
+  const isVehicle = vehicle?.accountId === accountId && hadTerminalAt(vehicle, atMs);
   const target = isVehicle ? { type: 'vehicles', id: vehicle._id } : { type: 'devices', id: imei };
   const detail = {
     imei,

@@ -1,7 +1,7 @@
 import { type BodyOf, terminalRegistration } from '@fleet/jt808';
 import { recordUnassigned } from '../domains/unassigned-devices/use-cases.ts';
 import { detailMessages, toStoredDetails, trimPadding } from '../domains/vehicles/device-details.ts';
-import { noteDevice } from '../domains/vehicles/devices.ts';
+import { upsertDevice } from '../domains/vehicles/devices.ts';
 import type { TerminalHandler } from './terminal-messages.ts';
 
 /** Handlers of the messages in which terminals report details about themselves. */
@@ -10,7 +10,7 @@ export const deviceDetailHandlers: readonly TerminalHandler[] = detailMessages.m
   ...(durable !== undefined && { durable }),
   handle: async (parts, { imei, edition, body, receivedAtMs }) => {
     const details = toStoredDetails(read(body));
-    await noteDevice(parts.database, imei, { ...details, edition, seenMs: receivedAtMs });
+    await upsertDevice(parts.database, imei, { ...details, edition, seenMs: receivedAtMs });
     if (definition !== terminalRegistration) return;
     const { manufacturer, model, terminalId } = details;
     const plate = trimPadding((body as BodyOf<typeof terminalRegistration>).plateNo) ?? undefined;

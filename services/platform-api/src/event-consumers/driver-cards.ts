@@ -3,7 +3,7 @@ import { findDriverByCard } from '../domains/drivers/queries.ts';
 import type { Driver } from '../domains/drivers/schema.ts';
 import { closeDriverSession, currentDriver, openDriverSession } from '../domains/drivers/sessions.ts';
 import { findVehicleByImei } from '../domains/vehicles/queries.ts';
-import { hadTerminal } from '../domains/vehicles/rules.ts';
+import { hadTerminalAt } from '../domains/vehicles/rules.ts';
 import type { Vehicle } from '../domains/vehicles/schema.ts';
 import { type EventParts, raiseHappenings } from './parts.ts';
 import type { TerminalHandler, TerminalMessage } from './terminal-messages.ts';
@@ -22,7 +22,7 @@ export const keepDriverCards: TerminalHandler<typeof driverReport> = {
   isInOrder: true,
   handle: async (parts, message) => {
     const vehicle = await findVehicleByImei(parts.records, message.imei);
-    if (vehicle === null || !hadTerminal(vehicle, message.receivedAtMs)) return;
+    if (vehicle === null || !hadTerminalAt(vehicle, message.receivedAtMs)) return;
     if (message.body.status === cardOut) await closeDriverSession(parts, vehicle, false);
     else await cardIn(parts, vehicle, message);
   },

@@ -7,8 +7,8 @@ import { deleteReplica, deleteResentFile, deleteUnrecordedFile } from '../domain
 import type { FileLocation, Media } from '../domains/media/schema.ts';
 import { recalculateUsage } from '../domains/media/storage-quota.ts';
 import { findNotification } from '../domains/notifications/queries.ts';
-import { findVehicleByImei, vehiclesIn } from '../domains/vehicles/queries.ts';
-import { hadTerminal } from '../domains/vehicles/rules.ts';
+import { findVehicleByImei, vehicleCollection } from '../domains/vehicles/queries.ts';
+import { hadTerminalAt } from '../domains/vehicles/rules.ts';
 import type { Vehicle } from '../domains/vehicles/schema.ts';
 import { type Picture, raiseCaptured } from './media.ts';
 import type { EventParts } from './parts.ts';
@@ -56,7 +56,7 @@ async function take(parts: EventParts, stored: MediaStored): Promise<void> {
 /** Handles a repeated event: completes steps that a crash interrupted. */
 async function mendKnown(parts: EventParts, known: Media, stored: MediaStored, file: FileLocation): Promise<void> {
   const media = await placed(parts, known, stored, file);
-  const vehicle = await vehiclesIn(parts.records).find(media, media.vehicleId);
+  const vehicle = await vehicleCollection(parts.records).find(media, media.vehicleId);
   if (vehicle === null) return;
   await recalculateUsage(parts, vehicle);
   await finish(parts, vehicle, media, stored);
@@ -79,10 +79,10 @@ async function vehicleOf(parts: EventParts, { imei, attachment, receivedAtMs }: 
   const { records } = parts;
   if (attachment === null) {
     const current = await findVehicleByImei(records, imei);
-    return current !== null && hadTerminal(current, receivedAtMs) ? current : null;
+    return current !== null && hadTerminalAt(current, receivedAtMs) ? current : null;
   }
   const { accountId, vehicleId, notificationId } = attachment;
-  const vehicle = await vehiclesIn(records).find({ accountId }, vehicleId);
+  const vehicle = await vehicleCollection(records).find({ accountId }, vehicleId);
   const notification = vehicle === null ? null : await findNotification(records, notificationId);
   return notification?.accountId === accountId && notification.vehicleId === vehicleId ? vehicle : null;
 }

@@ -2,7 +2,7 @@ import { multimediaEvent } from '@fleet/jt808';
 import { findClaimedIds } from '../domains/notifications/insert-notifications.ts';
 import { notificationDedupeKey } from '../domains/notifications/to-notification.ts';
 import { findVehicleByImei } from '../domains/vehicles/queries.ts';
-import { hadTerminal } from '../domains/vehicles/rules.ts';
+import { hadTerminalAt } from '../domains/vehicles/rules.ts';
 import type { Vehicle } from '../domains/vehicles/schema.ts';
 import { type EventParts, type Happening, raisedFor, raiseHappenings } from './parts.ts';
 import { firstToldMs } from './picture-dedupe.ts';
@@ -29,7 +29,7 @@ export const keepMediaEvents: TerminalHandler<typeof multimediaEvent> = {
   durable: 'platform-media-events',
   handle: async (parts, { imei, body, receivedAtMs }) => {
     const vehicle = await findVehicleByImei(parts.records, imei);
-    if (vehicle === null || !hadTerminal(vehicle, receivedAtMs)) return;
+    if (vehicle === null || !hadTerminalAt(vehicle, receivedAtMs)) return;
     const { multimediaId, channel, type, eventCode } = body;
     const picture = {
       multimediaId,

@@ -6,10 +6,10 @@ import { lastReceivedMs } from '../domains/last-positions/rules.ts';
 import type { LastLocation } from '../domains/last-positions/schema.ts';
 import type { NotificationRequest } from '../domains/notifications/to-notification.ts';
 import { recordUnassigned } from '../domains/unassigned-devices/use-cases.ts';
-import { type DeviceChange, findDevices, findOnlineDevices, noteDevice } from '../domains/vehicles/devices.ts';
+import { type DeviceChange, findDevices, findOnlineDevices, upsertDevice } from '../domains/vehicles/devices.ts';
+import { deriveLiveState } from '../domains/vehicles/live-states.ts';
 import { findVehicleByImei } from '../domains/vehicles/queries.ts';
 import type { Vehicle } from '../domains/vehicles/schema.ts';
-import { presentOf } from '../domains/vehicles/states.ts';
 import { offlineAfterMs } from '../platform/constants.ts';
 import type { ReturningTerminals } from '../telemetry/publish-positions.ts';
 import { publishLive } from './live.ts';
@@ -288,7 +288,7 @@ export class Presence {
     const seenMs = Math.max(device?.lastSeenMs ?? 0, heardMs, atLeastSeenMs);
     if (seenMs === 0) return null;
     const nowMs = Date.now();
-    const present = presentOf(device, location, nowMs);
+    const present = deriveLiveState(device, location, nowMs);
     const isOffline = nowMs - seenMs > this.#times.offlineAfterMs;
     return {
       seenMs,
@@ -310,7 +310,7 @@ export class Presence {
     }
     const edition = now.device?.edition;
     const change: DeviceChange = { isOffline: now.isOffline, seenMs: now.seenMs, ...(edition && { edition }) };
-    await noteDevice(this.#parts.database, imei, change);
+    await upsertDevice(this.#parts.database, imei, change);
     if (vehicle === null) await recordUnassigned(this.#parts, imei, now.seenMs, edition && { edition });
   }
 
@@ -379,6 +379,6 @@ function previousIfTold(
 
 /** Returns the state when the terminal was last seen. */
 const stateThen = ({ location, seenMs }: Present): string => {
-  const { state } = presentOf(undefined, location, location === undefined ? seenMs : lastReceivedMs(location));
+  const { state } = deriveLiveState(undefined, location, location === undefined ? seenMs : lastReceivedMs(location));
   return state === 'never_connected' ? 'stopped' : state;
 };

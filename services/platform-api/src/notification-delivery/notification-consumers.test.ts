@@ -4,7 +4,7 @@ import { createLogger, Lifecycle, Registry } from '@fleet/service-kit';
 import { waitFor } from '@fleet/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import type { Geofence } from '../domains/geofences/schema.ts';
-import { shapeOf } from '../domains/geofences/shapes.ts';
+import { buildShape } from '../domains/geofences/shapes.ts';
 import type { NotificationSubject } from '../domains/notifications/to-notification.ts';
 import type { Finding } from '../rules/rule.ts';
 import { FakeProvider, type ProviderReply, type ReceivedRequest } from '../testing/fake-provider.ts';
@@ -335,7 +335,7 @@ it('names the geofence in mails to the account, not to users of shares', async (
   await owner.post('/api/vehicle/share-vehicles', shared);
   for (const each of [user, guest])
     await harness.as(each).put('/api/user-preferences/me', { notifications: { email: true } });
-  const shape = shapeOf({ type: 'circle', positions: [[1.5, 2.5]], radiusM: 100, widthM: null });
+  const shape = buildShape({ type: 'circle', positions: [[1.5, 2.5]], radiusM: 100, widthM: null });
   const geofences = [{ name: 'Depot of Ann', ...shape } as Geofence];
   const place = { latitude: 1.5, longitude: 2.5, gpsValid: true };
   const raised = { type: 'rollover', subject: '', atMs: moment, ...place, attributes: {}, backfilled: false };

@@ -7,7 +7,7 @@ import type { Config } from '../assembly/config.ts';
 import type { Billing } from '../domains/billing/create-billing.ts';
 import type { OcrEngine } from '../domains/documents/ocr.ts';
 import type { NotificationPublisher } from '../domains/notifications/notification-publisher.ts';
-import type { PartnerChannels } from '../domains/partners/channels.ts';
+import type { PartnerChannels } from '../domains/partners/partner-channels.ts';
 import type { PartnerTelemetry } from '../domains/partners/telemetry.ts';
 import type { SigningKeys } from '../domains/signing-keys/signing-keys.ts';
 import type { MailQueue } from '../mail/mail-queue.ts';

@@ -5,7 +5,7 @@ import { odometerOf } from '../domains/positions/odometer.ts';
 import { PointIndex } from '../domains/positions/point-index.ts';
 import type { NewPoint } from '../domains/positions/schema.ts';
 import { isOutOfOrder, isStateOf, type VehicleState } from '../domains/vehicle-states/vehicle-state.ts';
-import { hadTerminal } from '../domains/vehicles/rules.ts';
+import { hadTerminalAt } from '../domains/vehicles/rules.ts';
 import type { FindingUpdate } from '../rules/rule.ts';
 import type { RuleSettings } from '../rules/settings.ts';
 import { type Decoded, type DecodedReport, decodeReport, deviceTimestamp } from './decode-report.ts';
@@ -126,7 +126,7 @@ export const belongsTo = (
   known !== null &&
   known !== undefined &&
   (accountId === null || accountId === known.vehicle.accountId) &&
-  hadTerminal(known.vehicle, receivedAtMs);
+  hadTerminalAt(known.vehicle, receivedAtMs);
 
 /** Another vehicle with the terminal, a new assignment and another stream start with a new state. */
 function currentState(

@@ -1,6 +1,6 @@
 import { geofenceDefaults } from '../domains/geofences/rules.ts';
 import type { Geofence } from '../domains/geofences/schema.ts';
-import { type GivenShape, shapeOf } from '../domains/geofences/shapes.ts';
+import { buildShape, type ShapeInput } from '../domains/geofences/shapes.ts';
 import type { LastLocation } from '../domains/last-positions/schema.ts';
 import { createPath, routeDefaults } from '../domains/planned-routes/rules.ts';
 import type { StoredRoute } from '../domains/planned-routes/schema.ts';
@@ -57,7 +57,7 @@ const record = { createdAt: new Date(startMs), updatedAt: new Date(startMs), ver
 let ids = 0;
 
 type GeofenceSketch = Partial<Geofence> & {
-  readonly shape: Partial<GivenShape> & Pick<GivenShape, 'type' | 'positions'>;
+  readonly shape: Partial<ShapeInput> & Pick<ShapeInput, 'type' | 'positions'>;
 };
 
 /** Returns a geofence with notifications for all events. */
@@ -67,7 +67,7 @@ export const geofenceOf = ({ shape, ...fields }: GeofenceSketch): Geofence => ({
   ...geofenceDefaults,
   name: 'Yard',
   notifyOn: ['enter', 'exit', 'dwell'],
-  ...shapeOf({ radiusM: null, widthM: null, ...shape }),
+  ...buildShape({ radiusM: null, widthM: null, ...shape }),
   ...fields,
 });
 

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type LiveEvents, liveEvents, liveSubject, subscribe } from '@fleet/bus';
 import { notificationsSince } from '../domains/notifications/missed.ts';
-import { positionsOfAccount } from '../domains/vehicles/newest-positions.ts';
+import { findAccountPositions } from '../domains/vehicles/account-positions.ts';
 import { vehiclesById } from '../domains/vehicles/use-cases.ts';
 import type { Deps } from '../platform/deps.ts';
 import { LocationThrottle, locationIntervalMs, throttleTickMs } from './location-throttle.ts';
@@ -40,7 +40,7 @@ class AccountFeed {
   /** Publishes missed events from the records; those that did arrive are dropped as repetitions. */
   async catchUp(sinceMs: number): Promise<void> {
     const accountId = this.#accountId;
-    for (const position of await positionsOfAccount(this.#deps, accountId))
+    for (const position of await findAccountPositions(this.#deps, accountId))
       if (position.vehicle_id !== null && position.server_timestamp >= sinceMs)
         this.#receive({
           accountId,

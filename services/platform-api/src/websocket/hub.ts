@@ -2,7 +2,7 @@ import { AppError } from '@fleet/service-kit';
 import type { WebSocket } from 'ws';
 import type { Principals } from '../access/principals.ts';
 import { readWebsocketToken } from '../domains/last-positions/websocket-tokens.ts';
-import { openLinkSocket, stillLive } from '../domains/share-links/opening.ts';
+import { filterLive, openLinkSocket } from '../domains/share-links/open-link.ts';
 import { slugPattern } from '../domains/share-links/rules.ts';
 import type { Deps } from '../platform/deps.ts';
 import { AccountFeeds } from './account-feeds.ts';
@@ -214,7 +214,7 @@ export class Hub {
     try {
       for (let at = 0; at < ids.length; at += linkBatchSize) {
         const batch = ids.slice(at, at + linkBatchSize);
-        const liveIds = await stillLive(this.#deps, batch);
+        const liveIds = await filterLive(this.#deps, batch);
         for (const page of pages)
           if (batch.includes(page.opened.link._id) && !liveIds.has(page.opened.link._id)) closeEnded(page);
       }

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { writeLastLocation } from '../domains/last-positions/store.ts';
-import { linksIn } from '../domains/share-links/store.ts';
+import { shareLinkCollection } from '../domains/share-links/store.ts';
 import { LiveHarness, type TestEvent } from '../testing/live-harness.ts';
 import type { Data, PlatformHarness } from '../testing/platform-harness.ts';
 import { testPosition } from '../testing/positions.ts';
@@ -29,7 +29,7 @@ async function newLink(more: object = {}): Promise<Data & { slug: string }> {
 }
 
 const publish = (events: readonly TestEvent[]): void => live.publish(vehicle.id, events);
-const viewsOf = async ({ id }: Data) => (await linksIn(harness.records).find(harness.ours, id))?.viewCount;
+const viewsOf = async ({ id }: Data) => (await shareLinkCollection(harness.records).find(harness.ours, id))?.viewCount;
 
 /** Returns the query of the URL in the HTTP response. */
 async function queryFor(slug: string, headers: Record<string, string> = {}): Promise<string> {
@@ -126,7 +126,7 @@ describe('a share page', () => {
     [
       'expires',
       (id: number) =>
-        linksIn(harness.records).updateMany(
+        shareLinkCollection(harness.records).updateMany(
           harness.ours,
           { _id: id },
           { $set: { expiresAt: new Date(Date.now() - 1) } },

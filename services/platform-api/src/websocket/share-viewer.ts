@@ -1,5 +1,5 @@
-import type { OpenedLink } from '../domains/share-links/opening.ts';
-import { isNowhere, somewhere } from '../domains/share-links/rules.ts';
+import type { OpenedLink } from '../domains/share-links/open-link.ts';
+import { isNullIsland, withoutNullIsland } from '../domains/share-links/rules.ts';
 import type { AccountFeeds, FeedViewer } from './account-feeds.ts';
 import { sendError } from './client-inbox.ts';
 import type { ClientMessage } from './client-messages.ts';
@@ -31,7 +31,7 @@ export class ShareViewer implements FeedViewer {
         heartbeat_seconds: heartbeatSeconds,
         subscriptions: [],
       });
-      const location = somewhere(this.opened.present.location);
+      const location = withoutNullIsland(this.opened.liveState.location);
       const locations = location !== null && this.#showsLocation ? [publicData('location', { ...location })] : [];
       for (const message of snapshotMessages(locations)) this.connection.send('snapshot', message);
       await this.#feeds.flushSubscriptions();
@@ -57,7 +57,7 @@ export class ShareViewer implements FeedViewer {
   offer(event: OutgoingEvent): void {
     const { type, vehicleId } = event;
     if (vehicleId !== this.opened.link.vehicleId) return;
-    if (type === 'location' && this.#showsLocation && !isNowhere(event.data, event.data['gps_valid']))
+    if (type === 'location' && this.#showsLocation && !isNullIsland(event.data, event.data['gps_valid']))
       this.connection.deliver({ type, message: event.messageFor('public'), positionVehicleId: vehicleId });
     if (type === 'status') this.connection.deliver({ type, message: event.messageFor('public') });
   }

@@ -1,5 +1,5 @@
 import type { LocationResponse } from '../domains/last-positions/responses.ts';
-import { positionsOfAccount } from '../domains/vehicles/newest-positions.ts';
+import { findAccountPositions } from '../domains/vehicles/account-positions.ts';
 import type { Deps } from '../platform/deps.ts';
 import type { Selection } from './client-messages.ts';
 import { encodeMessage } from './outgoing-event.ts';
@@ -41,7 +41,7 @@ export class Snapshots {
   constructor(deps: Pick<Deps, 'records' | 'redis' | 'log'>) {
     this.#deps = deps;
     this.#accounts = new SingleFlight(
-      async (accountId) => new AccountSnapshot(await positionsOfAccount(deps, accountId)),
+      async (accountId) => new AccountSnapshot(await findAccountPositions(deps, accountId)),
     );
   }
 
@@ -64,7 +64,7 @@ export class Snapshots {
     const { accountId } = caller;
     if (vehicles === 'all' && ownIds === null) return (await this.#accounts.get(accountId)).locations;
     const ids = vehicles === 'all' ? [...(ownIds ?? [])] : vehicles.filter((id) => ownIds === null || ownIds.has(id));
-    return ids.length === 0 ? [] : positionsOfAccount(this.#deps, accountId, ids);
+    return ids.length === 0 ? [] : findAccountPositions(this.#deps, accountId, ids);
   }
 
   async #sharedLocations(
@@ -77,7 +77,7 @@ export class Snapshots {
         idsByAccount.set(accountId, [...(idsByAccount.get(accountId) ?? []), vehicleId]);
     const found: LocationResponse[] = [];
     for (const [accountId, ids] of idsByAccount)
-      for (const location of await positionsOfAccount(this.#deps, accountId, ids))
+      for (const location of await findAccountPositions(this.#deps, accountId, ids))
         found.push({ ...location, driver_id: null });
     return found;
   }

@@ -3,7 +3,7 @@ import { propertyRuns, propertySettings } from '@fleet/testing';
 import { describe, expect, it } from '@jest/globals';
 import { anything, assert, configureGlobal, constantFrom, json, oneof, property, string, tuple } from 'fast-check';
 import type { LastLocation } from '../domains/last-positions/schema.ts';
-import { somewhere } from '../domains/share-links/rules.ts';
+import { withoutNullIsland } from '../domains/share-links/rules.ts';
 import { parseClientMessage } from './client-messages.ts';
 import { LocationThrottle } from './location-throttle.ts';
 import { MessageLimit } from './message-limit.ts';
@@ -229,12 +229,12 @@ describe('an event', () => {
 describe('a share page', () => {
   it('has no position before the first fix', () => {
     const nowhere = { latitude: 0, longitude: 0, gpsValid: false } as LastLocation;
-    expect([null, nowhere].map(somewhere)).toEqual([null, null]);
+    expect([null, nowhere].map(withoutNullIsland)).toEqual([null, null]);
     const places = [
       { ...nowhere, gpsValid: true },
       { ...nowhere, latitude: 1.5 },
     ];
-    expect(places.map(somewhere)).toEqual(places);
+    expect(places.map(withoutNullIsland)).toEqual(places);
   });
 });
 

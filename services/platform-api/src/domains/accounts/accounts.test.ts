@@ -27,7 +27,7 @@ const newEmail = (): string => `person-${randomInt(1e12)}@fleet.example`;
 const createAccount = async (by: TestUser, name: string, role?: string, email = newEmail()) => {
   const owner = { name: 'O', email, password: testPassword, ...(role === undefined ? {} : { role }) };
   const response = await harness.as(by).post('/api/accounts', { name, owner });
-  return { answer: response, email };
+  return { response, email };
 };
 const logInToken = async (identifier: string): Promise<string> => {
   const response = await harness.anonymous.post('/api/auth/login', { identifier, password: testPassword });
@@ -36,7 +36,7 @@ const logInToken = async (identifier: string): Promise<string> => {
 
 describe('accounts', () => {
   it('lets dealers and the operator create an account with an owner who can log in', async () => {
-    const { answer: response, email } = await createAccount(dealer, 'Customer');
+    const { response, email } = await createAccount(dealer, 'Customer');
     expect(response.status).toBe(201);
     expect(response.data).toMatchObject({
       name: 'Customer',
@@ -47,14 +47,14 @@ describe('accounts', () => {
     });
     const me = await harness.with({ authorization: `Bearer ${await logInToken(email)}` }).get('/api/auth/me');
     expect(me.data).toMatchObject({ role: 'owner', account_id: response.data.id });
-    expect((await createAccount(staff, 'By staff')).answer.data).toMatchObject({ dealer_account_id: null });
-    expect((await createAccount(harness.ours.owner, 'By an owner')).answer.status).toBe(403);
+    expect((await createAccount(staff, 'By staff')).response.data).toMatchObject({ dealer_account_id: null });
+    expect((await createAccount(harness.ours.owner, 'By an owner')).response.status).toBe(403);
     const taken = await createAccount(dealer, 'Taken', 'owner', harness.ours.owner.email);
-    expect(taken.answer.body).toMatchObject({ status: 409, code: 'duplicate' });
+    expect(taken.response.body).toMatchObject({ status: 409, code: 'duplicate' });
   });
 
   it('shows a dealer its own account and all accounts below it; responds 404 to all others', async () => {
-    const customer = (await createAccount(dealer, 'Direct')).answer.data.id;
+    const customer = (await createAccount(dealer, 'Direct')).response.data.id;
     const sub = await createAccount(dealer, 'Sub-dealer', 'dealer');
     const subToken = await logInToken(sub.email);
     const subDealer = harness.with({ authorization: `Bearer ${subToken}` });
@@ -66,14 +66,14 @@ describe('accounts', () => {
       .as(as)
       .post('/api/accounts', { name: 'Deep', owner: { name: 'O', email: newEmail() } }, origin);
     const deep = opened.data.id;
-    for (const id of [customer, sub.answer.data.id, deep, dealers.accountId])
+    for (const id of [customer, sub.response.data.id, deep, dealers.accountId])
       expect((await harness.as(dealer).get(`/api/accounts/${id}`)).status).toBe(200);
     expect((await harness.as(as).get(`/api/accounts/${customer}`, origin)).status).toBe(404);
     expect((await harness.as(dealer).get(`/api/accounts/${harness.ours.accountId}`)).status).toBe(404);
     expect((await harness.as(harness.ours.owner).get(`/api/accounts/${harness.theirs.accountId}`)).status).toBe(404);
     expect((await harness.as(harness.ours.owner).get(`/api/accounts/${harness.ours.accountId}`)).status).toBe(200);
     const list = await harness.as(dealer).get('/api/accounts?sort=id&limit=200');
-    expect(list.items.map(({ id }) => id)).toEqual(expect.arrayContaining([customer, sub.answer.data.id, deep]));
+    expect(list.items.map(({ id }) => id)).toEqual(expect.arrayContaining([customer, sub.response.data.id, deep]));
     expect(list.items.map(({ id }) => id)).not.toContain(harness.ours.accountId);
     expect((await harness.as(dealer).get('/api/accounts?query=DEEP')).items).toMatchObject([{ id: deep }]);
     expect((await harness.as(staff).get('/api/accounts?limit=200')).items.map(({ id }) => id)).toContain(
@@ -83,7 +83,7 @@ describe('accounts', () => {
   });
 
   it('suspends users, keys and tokens of an account until it is active again', async () => {
-    const { answer: response, email } = await createAccount(dealer, 'Suspended');
+    const { response, email } = await createAccount(dealer, 'Suspended');
     const path = `/api/accounts/${response.data.id}`;
     const token = await logInToken(email);
     const client = harness.with({ authorization: `Bearer ${token}` });
@@ -163,7 +163,7 @@ describe('accounts', () => {
 
 describe('X-Account-Id', () => {
   it('lets staff act in any account and dealers read below theirs; responds 404 to all others', async () => {
-    const customer = String((await createAccount(dealer, 'Acted in')).answer.data.id);
+    const customer = String((await createAccount(dealer, 'Acted in')).response.data.id);
     const inAccount = (id: number | string) => ({ 'x-account-id': String(id) });
     const created = await harness
       .as(staff)
@@ -204,11 +204,11 @@ describe('hierarchy of dealers', () => {
       return harness.user('dealer', tenant);
     };
     const deepest = await createSubDealer('Deepest', above.at(-1));
-    expect((await createAccount(deepest, 'Too deep')).answer.body).toMatchObject({
+    expect((await createAccount(deepest, 'Too deep')).response.body).toMatchObject({
       status: 409,
       code: 'limit_reached',
     });
     const lastButOne = await createSubDealer('Last but one', above.at(-2));
-    expect((await createAccount(lastButOne, 'Deep')).answer.status).toBe(201);
+    expect((await createAccount(lastButOne, 'Deep')).response.status).toBe(201);
   });
 });

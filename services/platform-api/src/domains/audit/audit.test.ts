@@ -10,7 +10,7 @@ import { newImei } from '../../testing/fake-terminals.ts';
 import { type Client, type Data, PlatformHarness } from '../../testing/platform-harness.ts';
 import { wayOf } from '../../testing/tenant-data.ts';
 import type { Vehicle } from '../vehicles/schema.ts';
-import { recordVehicle } from '../vehicles/use-cases.ts';
+import { ensureVehicle } from '../vehicles/use-cases.ts';
 import type { AuditEntry } from './schema.ts';
 import { insertOnce, purgeDedupe, purgeEntries } from './store.ts';
 
@@ -72,7 +72,7 @@ describe('audit log of Device API use', () => {
   /** Creates a vehicle that has had the terminal for a day by default. */
   async function newVehicle(imei: string, hadForMs = 86_400_000): Promise<number> {
     const vehicle = { accountId: harness.ours.accountId, ownerUserId: 1, vehicleNo: `USED ${imei}`, imei };
-    const { record } = await recordVehicle(harness.records, vehicle);
+    const { record } = await ensureVehicle(harness.records, vehicle);
     const terminalSinceMs = Date.now() - hadForMs;
     await harness.records.collection<Vehicle>('vehicles').updateOne({ _id: record._id }, { $set: { terminalSinceMs } });
     return record._id;

@@ -143,7 +143,7 @@ export class CommandWorker {
 
   async #startQueues(imeis: readonly string[], due: readonly WaitingCommand[]): Promise<void> {
     const sessions = await readDevices(this.#deps.redis, imeis);
-    const viaPartners = await this.#deps.partnerChannels.reachable(imeis.filter((imei) => !sessions.has(imei)));
+    const viaPartners = await this.#deps.partnerChannels.filterReachable(imeis.filter((imei) => !sessions.has(imei)));
     const connected = new Set([...sessions.keys(), ...viaPartners]);
     // A wake-up also targets disconnected terminals, and an attempt in flight must be completed.
     const always = new Set(
@@ -224,7 +224,7 @@ export class CommandWorker {
     // A message published without a connection would only seem to be in flight.
     if (!this.#deps.bus.isUp()) return false;
     const isConnected = wasConnected || (await readDevices(this.#deps.redis, [imei])).has(imei);
-    const isReachable = isConnected || (await this.#deps.partnerChannels.reachable([imei])).has(imei);
+    const isReachable = isConnected || (await this.#deps.partnerChannels.filterReachable([imei])).has(imei);
     const command = await this.#queue.next(imei, new Date(), isReachable ? undefined : ['wakeup']);
     if (command === null) return false;
     if ((await this.#isForPreviousVehicle(command)) || !(await mayStillSend(this.#deps.records, command))) {

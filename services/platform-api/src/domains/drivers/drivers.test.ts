@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { type ApiResponse, type Client, PlatformHarness } from '../../testing/platform-harness.ts';
-import { recordVehicle } from '../vehicles/use-cases.ts';
+import { ensureVehicle } from '../vehicles/use-cases.ts';
 import { findDriverNames, purgeArchivedNames } from './queries.ts';
 import { archiveName, driverCollection } from './store.ts';
 
@@ -20,7 +20,7 @@ afterAll(() => harness?.close());
 
 async function vehicle(tenant: PlatformHarness['ours'], vehicleNo: string, imei: string): Promise<number> {
   const fields = { accountId: tenant.accountId, ownerUserId: tenant.owner.id, vehicleNo, imei };
-  return (await recordVehicle(harness.records, fields)).record._id;
+  return (await ensureVehicle(harness.records, fields)).record._id;
 }
 const create = async (body: Record<string, unknown>) => (await owner.post('/api/drivers', body)).data;
 

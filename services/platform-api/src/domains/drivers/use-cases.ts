@@ -8,7 +8,7 @@ import { updateWithVersion } from '../../store/optimistic-retry.ts';
 import { audit } from '../audit/use-cases.ts';
 import { dropDriverFromGroups } from '../vehicle-groups/links.ts';
 import { assignVehicles, ownVehicleIds, vehiclesOfDrivers } from '../vehicles/assignments.ts';
-import { namedTo, visibleVehicles } from '../vehicles/visibility.ts';
+import { createNamingCheck, visibleVehicles } from '../vehicles/visibility.ts';
 import { filterOwnDriverIds } from './queries.ts';
 import { toDriverResponse } from './responses.ts';
 import { assertDatesValid, driverDefaults, toDriverChange } from './rules.ts';
@@ -41,7 +41,7 @@ export async function listDrivers(
     caller,
     items.map(({ _id }) => _id),
   );
-  const canNameVehicle = await namedTo(deps, caller);
+  const canNameVehicle = await createNamingCheck(deps, caller);
   return {
     items: items.map((driver) => toDriverResponse(driver, vehicles.get(driver._id) ?? [], canNameVehicle)),
     total,
@@ -75,7 +75,7 @@ export async function readDriver(deps: DriverDeps, caller: Caller, id: number): 
   const driver = await driverCollection(deps.records).findOne(caller, {
     $and: [{ _id: id }, await visibilityFilter(deps, caller)],
   });
-  return driver === null ? null : toDriverWithVehicles(deps, driver, await namedTo(deps, caller));
+  return driver === null ? null : toDriverWithVehicles(deps, driver, await createNamingCheck(deps, caller));
 }
 
 export async function createDriver(

@@ -15,15 +15,15 @@ export class GeofenceAssignments {
   readonly vehicles: readonly AccountVehicle[];
   readonly #tree: GroupTree<VehicleGroup>;
   /** Ids of the groups that name a geofence, by geofence. */
-  readonly #naming: ReadonlyMap<number, readonly number[]>;
+  readonly #groupIdsByGeofence: ReadonlyMap<number, readonly number[]>;
   /** True if the account has other vehicles, which results must not reveal. */
-  readonly #isPart: boolean;
+  readonly #isPartial: boolean;
 
-  private constructor(vehicles: readonly AccountVehicle[], tree: GroupTree<VehicleGroup>, isPart = false) {
+  private constructor(vehicles: readonly AccountVehicle[], tree: GroupTree<VehicleGroup>, isPartial = false) {
     this.vehicles = vehicles;
     this.#tree = tree;
-    this.#naming = naming(tree);
-    this.#isPart = isPart;
+    this.#groupIdsByGeofence = groupIdsByGeofence(tree);
+    this.#isPartial = isPartial;
   }
 
   static async read(deps: { readonly records: RecordStore }, scope: Scope): Promise<GeofenceAssignments> {
@@ -32,10 +32,10 @@ export class GeofenceAssignments {
   }
 
   /** Returns the assignments of these vehicles only; results do not reveal the other vehicles. */
-  only(vehicleIds: readonly number[]): GeofenceAssignments {
-    const kept = new Set(vehicleIds);
+  restrictTo(vehicleIds: readonly number[]): GeofenceAssignments {
+    const allowedIds = new Set(vehicleIds);
     return new GeofenceAssignments(
-      this.vehicles.filter(({ _id }) => kept.has(_id)),
+      this.vehicles.filter(({ _id }) => allowedIds.has(_id)),
       this.#tree,
       true,
     );
@@ -45,27 +45,32 @@ export class GeofenceAssignments {
    * Returns the vehicles and groups that a geofence names. Partial assignments contain only their own vehicles and the
    * groups that these are in.
    */
-  named({ vehicles, groups }: Pick<Geofence, 'vehicles' | 'groups'>): { vehicles: number[]; groups: number[] } {
-    if (!this.#isPart) return { vehicles: [...vehicles], groups: [...groups] };
+  visibleTargets({ vehicles, groups }: Pick<Geofence, 'vehicles' | 'groups'>): {
+    vehicles: number[];
+    groups: number[];
+  } {
+    if (!this.#isPartial) return { vehicles: [...vehicles], groups: [...groups] };
     const ids = new Set(this.vehicles.map(({ _id }) => _id));
     const groupIds = new Set(this.vehicles.flatMap((each) => each.groupIds));
     return { vehicles: vehicles.filter((id) => ids.has(id)), groups: groups.filter((id) => groupIds.has(id)) };
   }
 
-  of(geofence: Pick<Geofence, '_id' | 'vehicles' | 'groups'>): AccountVehicle[] {
-    const named = new Set(geofence.vehicles);
-    if (named.size === 0 && geofence.groups.length === 0) return [...this.vehicles];
-    const tops = [...geofence.groups, ...(this.#naming.get(geofence._id) ?? [])];
-    const groups = new Set(tops.flatMap((id) => this.#tree.withBelow(id).map((group) => group._id)));
-    return this.vehicles.filter(({ _id, groupIds }) => named.has(_id) || groupIds.some((id) => groups.has(id)));
+  vehiclesOf(geofence: Pick<Geofence, '_id' | 'vehicles' | 'groups'>): AccountVehicle[] {
+    const visibleTargets = new Set(geofence.vehicles);
+    if (visibleTargets.size === 0 && geofence.groups.length === 0) return [...this.vehicles];
+    const rootIds = [...geofence.groups, ...(this.#groupIdsByGeofence.get(geofence._id) ?? [])];
+    const groups = new Set(rootIds.flatMap((id) => this.#tree.withBelow(id).map((group) => group._id)));
+    return this.vehicles.filter(
+      ({ _id, groupIds }) => visibleTargets.has(_id) || groupIds.some((id) => groups.has(id)),
+    );
   }
 
   /** Returns a filter for the geofences that apply to at least one of the vehicles. */
-  where(vehicleIds: readonly number[]): Filter {
+  filterFor(vehicleIds: readonly number[]): Filter {
     const wanted = new Set(vehicleIds);
     const found = this.vehicles.filter(({ _id }) => wanted.has(_id));
     if (found.length === 0) return { _id: { $in: [] } };
-    const groups = this.#above(found.flatMap(({ groupIds }) => groupIds));
+    const groups = this.#ancestors(found.flatMap(({ groupIds }) => groupIds));
     return {
       $or: [
         { vehicles: { $size: 0 }, groups: { $size: 0 } },
@@ -76,12 +81,12 @@ export class GeofenceAssignments {
     };
   }
 
-  #above(groupIds: readonly number[]): VehicleGroup[] {
+  #ancestors(groupIds: readonly number[]): VehicleGroup[] {
     return [...new Set(groupIds.flatMap((id) => this.#tree.withAbove(id)))];
   }
 }
 
-function naming(tree: GroupTree<VehicleGroup>): Map<number, number[]> {
+function groupIdsByGeofence(tree: GroupTree<VehicleGroup>): Map<number, number[]> {
   const found = new Map<number, number[]>();
   for (const { _id, geofences } of tree.nodes)
     for (const geofence of geofences) {

@@ -4,9 +4,9 @@ import type { Scope } from '../../store/account-repository.ts';
 import type { RecordStore } from '../../store/record-store.ts';
 import { GeofenceAssignments } from './geofence-assignments.ts';
 import type { Geofence } from './schema.ts';
-import { contains, middleOf } from './shapes.ts';
-import { geofencesIn } from './store.ts';
-import { visiblePart } from './visibility.ts';
+import { contains, displayPosition } from './shapes.ts';
+import { geofenceCollection } from './store.ts';
+import { visibilityFilter } from './visibility.ts';
 
 /** Geofence queries and updates for other domains. */
 
@@ -16,17 +16,17 @@ type Store = { readonly records: RecordStore };
 export const ownGeofenceIds = async ({ records }: Store, scope: Scope, ids: readonly number[]): Promise<number[]> =>
   ids.length === 0
     ? []
-    : (await geofencesIn(records).project(scope, [], { _id: { $in: [...ids] } })).map(({ _id }) => _id);
+    : (await geofenceCollection(records).project(scope, [], { _id: { $in: [...ids] } })).map(({ _id }) => _id);
 
 /** Returns the geofences that apply to each vehicle of an account. Vehicles with the same geofences share one list. */
 export async function geofencesByVehicle(deps: Store, scope: Scope): Promise<Map<number, readonly Geofence[]>> {
-  const [holders, geofences] = await Promise.all([
+  const [assignments, geofences] = await Promise.all([
     GeofenceAssignments.read(deps, scope),
-    geofencesIn(deps.records).all({ accountId: scope.accountId }),
+    geofenceCollection(deps.records).all({ accountId: scope.accountId }),
   ]);
   const lists = new Map<number, Geofence[]>();
   for (const geofence of geofences.toSorted((a, b) => a._id - b._id))
-    for (const { _id } of holders.of(geofence)) {
+    for (const { _id } of assignments.vehiclesOf(geofence)) {
       const list = lists.get(_id);
       if (list === undefined) lists.set(_id, [geofence]);
       else list.push(geofence);
@@ -44,16 +44,18 @@ export async function geofencesByVehicle(deps: Store, scope: Scope): Promise<Map
 /** Returns the geofences that the caller may see and that contain a position, the smallest first. */
 export async function geofencesAt(deps: Store, caller: Caller, position: Position): Promise<Geofence[]> {
   const [latitude, longitude] = position;
-  const near = await geofencesIn(deps.records).all(caller, {
-    $and: [await visiblePart(deps, caller)],
+  const candidates = await geofenceCollection(deps.records).all(caller, {
+    $and: [await visibilityFilter(deps, caller)],
     'bounds.minLat': { $lte: latitude },
     'bounds.maxLat': { $gte: latitude },
-    $or: [0, 360].map((turn) => ({
-      'bounds.minLng': { $lte: longitude + turn },
-      'bounds.maxLng': { $gte: longitude + turn },
+    $or: [0, 360].map((offset) => ({
+      'bounds.minLng': { $lte: longitude + offset },
+      'bounds.maxLng': { $gte: longitude + offset },
     })),
   });
-  return near.filter((geofence) => contains(geofence, position)).sort((a, b) => a.areaM2 - b.areaM2 || a._id - b._id);
+  return candidates
+    .filter((geofence) => contains(geofence, position))
+    .sort((a, b) => a.areaM2 - b.areaM2 || a._id - b._id);
 }
 
 /** Returns the names of the geofences that the caller may see, each with a position in its middle. */
@@ -61,26 +63,31 @@ export async function geofencePlaces(
   deps: Store,
   caller: Caller,
 ): Promise<{ readonly id: number; readonly name: string; readonly position: Position }[]> {
-  const where = await visiblePart(deps, caller);
-  const found = await geofencesIn(deps.records).project(caller, ['name', 'type', 'points', 'bounds'], where);
-  return found.map((geofence) => ({ id: geofence._id, name: geofence.name, position: middleOf(geofence) }));
+  const where = await visibilityFilter(deps, caller);
+  const found = await geofenceCollection(deps.records).project(caller, ['name', 'type', 'points', 'bounds'], where);
+  return found.map((geofence) => ({ id: geofence._id, name: geofence.name, position: displayPosition(geofence) }));
 }
 
 /** Removes a deleted vehicle from all geofences. */
 export const dropVehicleFromGeofences = (deps: Store, scope: Scope, id: number): Promise<void> =>
-  drop(deps, scope, 'vehicles', id);
+  removeFromLists(deps, scope, 'vehicles', id);
 
 /** Removes a deleted group from all geofences. */
 export const dropGroupFromGeofences = (deps: Store, scope: Scope, id: number): Promise<void> =>
-  drop(deps, scope, 'groups', id);
+  removeFromLists(deps, scope, 'groups', id);
 
 /**
  * Removes an id from a list of all geofences, unless it is the last id in both lists. That id stays although its record
  * is deleted: without any id, the geofence would apply to every vehicle.
  */
-async function drop({ records }: Store, scope: Scope, list: 'vehicles' | 'groups', id: number): Promise<void> {
+async function removeFromLists(
+  { records }: Store,
+  scope: Scope,
+  list: 'vehicles' | 'groups',
+  id: number,
+): Promise<void> {
   const other = list === 'vehicles' ? 'groups' : 'vehicles';
   // Checked within the update: of two ids that are removed concurrently, one is the last.
   const isNotLast = { $or: [{ [list]: { $not: { $size: 1 } } }, { [other]: { $not: { $size: 0 } } }] };
-  await geofencesIn(records).updateMany(scope, { [list]: id, ...isNotLast }, { $pull: { [list]: id } });
+  await geofenceCollection(records).updateMany(scope, { [list]: id, ...isNotLast }, { $pull: { [list]: id } });
 }

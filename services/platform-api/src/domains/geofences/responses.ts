@@ -4,7 +4,7 @@ import { parseAttributes } from '../../platform/fields.ts';
 import { toRecordResponse } from '../../platform/schemas.ts';
 import type { AccountVehicle } from '../vehicles/assignments.ts';
 import type { Geofence, GeofenceResponse, SyncState } from './schema.ts';
-import { geometryOf } from './shapes.ts';
+import { toGeoJsonGeometry } from './shapes.ts';
 
 /** Converts a geofence to a response, with the current state of its vehicles. */
 export const toGeofenceResponse = (
@@ -12,12 +12,12 @@ export const toGeofenceResponse = (
   {
     vehicles,
     insideCount,
-    named,
+    targets,
   }: {
     readonly vehicles: readonly AccountVehicle[];
     readonly insideCount: number;
     /** Vehicles and groups that the geofence itself names. */
-    readonly named: { readonly vehicles: number[]; readonly groups: number[] };
+    readonly targets: { readonly vehicles: number[]; readonly groups: number[] };
   },
 ): GeofenceResponse => ({
   ...toRecordResponse(geofence),
@@ -32,15 +32,15 @@ export const toGeofenceResponse = (
   dwell_seconds: geofence.dwellSeconds,
   speed_limit_kmh: geofence.speedLimitKmh,
   schedule: geofence.schedule,
-  ...named,
+  ...targets,
   push_to_terminal: geofence.pushToTerminal,
   attributes: parseAttributes(geofence.attributes),
-  terminal_sync: geofence.pushToTerminal ? syncOf(geofence, vehicles) : {},
+  terminal_sync: geofence.pushToTerminal ? toSyncStates(geofence, vehicles) : {},
   area_m2: geofence.areaM2,
   bbox: formatBbox(geofence.bounds),
   geojson: {
     type: 'Feature',
-    geometry: geometryOf(geofence),
+    geometry: toGeoJsonGeometry(geofence),
     properties: {
       id: geofence._id,
       name: geofence.name,
@@ -53,7 +53,7 @@ export const toGeofenceResponse = (
 });
 
 /** Returns the states by terminal number; a terminal that has not been sent the area yet is pending. */
-function syncOf({ terminalSync }: Geofence, vehicles: readonly AccountVehicle[]): Record<string, SyncState> {
+function toSyncStates({ terminalSync }: Geofence, vehicles: readonly AccountVehicle[]): Record<string, SyncState> {
   const states = vehicles.flatMap(({ imei, recordedImei }): [string, SyncState][] =>
     imei === null ? [] : [[recordedImei ?? imei, terminalSync[imei] ?? 'pending']],
   );

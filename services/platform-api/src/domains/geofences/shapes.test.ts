@@ -9,7 +9,7 @@ import { boundsOverlap } from '../../geometry/bounds.ts';
 import { nearestOnLine } from '../../geometry/lines.ts';
 import { destination, type Position } from '../../geometry/positions.ts';
 import { toPairs } from '../../platform/coordinates.ts';
-import { containing, contains, geometryOf, middleOf, shapeOf } from './shapes.ts';
+import { buildShape, contains, createContainsCheck, displayPosition, toGeoJsonGeometry } from './shapes.ts';
 
 fc.configureGlobal(propertySettings);
 
@@ -22,12 +22,12 @@ describe('geofence shapes', () => {
   it('circle: contains the positions within its radius by turf, also across the date line', () => {
     fc.assert(
       fc.property(centre, number(20, 100_000), number(0, 360), number(0, 2), (middle, radiusM, bearing, part) => {
-        const circle = shapeOf({ type: 'circle', positions: [middle], ...none, radiusM });
+        const circle = buildShape({ type: 'circle', positions: [middle], ...none, radiusM });
         const position = destination(middle, bearing, radiusM * part);
         const awayM = distance(lngLat(middle), lngLat(position), { units: 'meters' });
         fc.pre(Math.abs(awayM - radiusM) > 0.01);
         expect(contains(circle, position)).toBe(awayM < radiusM);
-        expect(containing(circle)(position)).toBe(awayM < radiusM);
+        expect(createContainsCheck(circle)(position)).toBe(awayM < radiusM);
       }),
     );
   });
@@ -36,12 +36,12 @@ describe('geofence shapes', () => {
     const near = fc.tuple(number(40, 40.05), number(10, 10.05)) as fc.Arbitrary<Position>;
     fc.assert(
       fc.property(fc.array(near, { minLength: 2, maxLength: 6 }), near, number(10, 5_000), (line, position, widthM) => {
-        const corridor = shapeOf({ type: 'corridor', positions: line, ...none, widthM });
+        const corridor = buildShape({ type: 'corridor', positions: line, ...none, widthM });
         const coordinates = line.map(lngLat);
         const awayM = pointToLineDistance(lngLat(position), { type: 'LineString', coordinates }, { units: 'meters' });
         fc.pre(Math.abs(awayM - widthM / 2) > 1 + awayM * 0.005);
         expect(contains(corridor, position)).toBe(awayM < widthM / 2);
-        expect(containing(corridor)(position)).toBe(awayM < widthM / 2);
+        expect(createContainsCheck(corridor)(position)).toBe(awayM < widthM / 2);
       }),
     );
   });
@@ -58,15 +58,15 @@ describe('geofence shapes', () => {
         (middle, corners, isReversed, bearing, far) => {
           fc.pre(Math.abs(middle[1]) < 179);
           const ring = corners.map((radius, at) => destination(middle, (360 * at) / corners.length, radius));
-          const polygon = shapeOf({ type: 'polygon', positions: isReversed ? ring.reverse() : ring, ...none });
+          const polygon = buildShape({ type: 'polygon', positions: isReversed ? ring.reverse() : ring, ...none });
           const position = destination(middle, bearing, far);
-          const geometry = geometryOf(polygon) as { type: 'Polygon'; coordinates: [number, number][][] };
+          const geometry = toGeoJsonGeometry(polygon) as { type: 'Polygon'; coordinates: [number, number][][] };
           expect(contains(polygon, position)).toBe(booleanPointInPolygon(lngLat(position), geometry));
           // The two functions may differ only on the edge, which belongs to the area.
           const edge = nearestOnLine(position, [...ring, ...ring.slice(0, 1)]);
           const isOnEdge = (edge?.distanceM ?? 0) < 0.01;
-          expect(containing(polygon)(position) === contains(polygon, position) || isOnEdge).toBe(true);
-          expect(ring.map(containing(polygon))).not.toContain(false);
+          expect(createContainsCheck(polygon)(position) === contains(polygon, position) || isOnEdge).toBe(true);
+          expect(ring.map(createContainsCheck(polygon))).not.toContain(false);
           expect(polygon.areaM2 / area(geometry)).toBeCloseTo(1, 3);
           expect(signedArea(geometry.coordinates[0] ?? [])).toBeGreaterThan(0);
         },
@@ -78,10 +78,10 @@ describe('geofence shapes', () => {
     fc.assert(
       fc.property(centre, number(100, 50_000), (middle, radiusM) => {
         fc.pre(Math.abs(middle[1]) < 178);
-        const circle = shapeOf({ type: 'circle', positions: [middle], ...none, radiusM });
-        const at = middleOf(circle);
+        const circle = buildShape({ type: 'circle', positions: [middle], ...none, radiusM });
+        const at = displayPosition(circle);
         expect(boundsOverlap(circle.bounds, { minLat: at[0], maxLat: at[0], minLng: at[1], maxLng: at[1] })).toBe(true);
-        const drawn = geometryOf(circle) as { type: 'Polygon'; coordinates: [number, number][][] };
+        const drawn = toGeoJsonGeometry(circle) as { type: 'Polygon'; coordinates: [number, number][][] };
         // 64 corners leave out less than a fifth of a percent.
         expect(area(drawn) / circle.areaM2).toBeCloseTo(1, 2);
       }),
@@ -95,7 +95,7 @@ describe('geofence shapes', () => {
       [1, 1],
       [0, 0],
     ];
-    expect(toPairs(shapeOf({ type: 'polygon', positions: ring, ...none }).points)).toEqual(ring.slice(0, 3));
+    expect(toPairs(buildShape({ type: 'polygon', positions: ring, ...none }).points)).toEqual(ring.slice(0, 3));
   });
 });
 

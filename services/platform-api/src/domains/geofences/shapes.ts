@@ -14,7 +14,7 @@ const maxCorners = 500;
 const circleCorners = 64;
 
 /** Area in a request, completed with the stored fields. */
-export interface GivenShape {
+export interface ShapeInput {
   readonly type: GeofenceType;
   readonly positions: readonly Position[];
   readonly radiusM: number | null;
@@ -22,11 +22,11 @@ export interface GivenShape {
 }
 
 /** Validates an area and calculates its stored fields; throws 400 with all faults. */
-export function shapeOf(given: GivenShape): Shape & { readonly bounds: Bounds; readonly areaM2: number } {
-  const faults = [...sizeFaults(given), ...positionFaults(given)];
+export function buildShape(input: ShapeInput): Shape & { readonly bounds: Bounds; readonly areaM2: number } {
+  const faults = [...findSizeFaults(input), ...findPositionFaults(input)];
   if (faults.length > 0) throw validationError(faults);
-  const { type, radiusM, widthM } = given;
-  const positions = type === 'polygon' ? withoutClosingCorner(given.positions) : given.positions;
+  const { type, radiusM, widthM } = input;
+  const positions = type === 'polygon' ? withoutClosingCorner(input.positions) : input.positions;
   const marginM = radiusM ?? (widthM ?? 0) / 2;
   return {
     type,
@@ -34,11 +34,11 @@ export function shapeOf(given: GivenShape): Shape & { readonly bounds: Bounds; r
     radiusM,
     widthM,
     bounds: computeBounds(positions, marginM),
-    areaM2: Math.round(areaOf(type, positions, marginM)),
+    areaM2: Math.round(computeAreaM2(type, positions, marginM)),
   };
 }
 
-function sizeFaults({ type, radiusM, widthM }: GivenShape): ErrorDetail[] {
+function findSizeFaults({ type, radiusM, widthM }: ShapeInput): ErrorDetail[] {
   const faults: ErrorDetail[] = [];
   if (type === 'circle' && radiusM === null) faults.push({ path: '/radius_m', message: 'is required for a circle' });
   if (type === 'corridor' && widthM === null) faults.push({ path: '/width_m', message: 'is required for a corridor' });
@@ -49,7 +49,7 @@ function sizeFaults({ type, radiusM, widthM }: GivenShape): ErrorDetail[] {
   return faults;
 }
 
-function positionFaults({ type, positions }: GivenShape): ErrorDetail[] {
+function findPositionFaults({ type, positions }: ShapeInput): ErrorDetail[] {
   const fault = (message: string | null): ErrorDetail[] =>
     message === null ? [] : [{ path: '/coordinates', message }];
   if (type === 'circle') return fault(positions.length === 1 ? null : 'must be one pair: the centre of the circle');
@@ -62,7 +62,7 @@ function positionFaults({ type, positions }: GivenShape): ErrorDetail[] {
   return fault(lineLengthM(positions) > 0 ? null : 'must have at least two different points');
 }
 
-function areaOf(type: GeofenceType, positions: readonly Position[], marginM: number): number {
+function computeAreaM2(type: GeofenceType, positions: readonly Position[], marginM: number): number {
   if (type === 'polygon') return areaM2(positions);
   const ends = Math.PI * marginM ** 2;
   return type === 'circle' ? ends : lineLengthM(positions) * marginM * 2 + ends;
@@ -85,7 +85,7 @@ const edgeM = 0.001;
 /**
  * Returns a function like `contains` for many positions; everything that does not depend on them is calculated once.
  */
-export function containing(geofence: Shape & Pick<Geofence, 'bounds'>): (position: Position) => boolean {
+export function createContainsCheck(geofence: Shape & Pick<Geofence, 'bounds'>): (position: Position) => boolean {
   const { type, points, radiusM, widthM, bounds } = geofence;
   const positions = toPairs(points);
   const line = toFlatLine(positions, type === 'polygon');
@@ -101,7 +101,7 @@ export function containing(geofence: Shape & Pick<Geofence, 'bounds'>): (positio
 }
 
 /** Returns a position in the middle of an area, for display on a map. */
-export function middleOf({ type, points, bounds }: Pick<Geofence, 'type' | 'points' | 'bounds'>): Position {
+export function displayPosition({ type, points, bounds }: Pick<Geofence, 'type' | 'points' | 'bounds'>): Position {
   const positions = toPairs(points);
   const middle = type === 'corridor' ? positions[Math.floor(positions.length / 2)] : positions[0];
   if (type !== 'polygon' && middle !== undefined) return middle;
@@ -110,7 +110,7 @@ export function middleOf({ type, points, bounds }: Pick<Geofence, 'type' | 'poin
 }
 
 /** Returns the GeoJSON geometry of an area: longitude first, rings closed and counterclockwise. */
-export function geometryOf({ type, points, radiusM }: Shape): {
+export function toGeoJsonGeometry({ type, points, radiusM }: Shape): {
   type: 'Polygon' | 'LineString';
   coordinates: unknown[][];
 } {

@@ -28,73 +28,83 @@ export interface AreaMessage {
 /** Geofence in the form in which a terminal stores it. */
 export interface TerminalArea {
   readonly kind: AreaKind;
-  readonly message: AreaMessage;
+  readonly encodeMessage: AreaMessage;
 }
 
-const deletions = {
+const deleteDefinitions = {
   circle: deleteCircleAreas,
   rectangle: deleteRectangleAreas,
   polygon: deletePolygonAreas,
   route: deleteRoutes,
 } as const;
 
-const message = <D extends MessageDefinition>(definition: D, body: BodyOf<D>, edition: Edition): AreaMessage => ({
+const encodeMessage = <D extends MessageDefinition>(definition: D, body: BodyOf<D>, edition: Edition): AreaMessage => ({
   messageId: definition.id,
   bodyHex: encodeBody(definition, body, edition).toString('hex'),
 });
 
 /** Encodes 0x8601, 0x8603, 0x8605 or 0x8607 for one area. */
-export const areaDeletion = (kind: AreaKind, id: number, edition: Edition): AreaMessage =>
-  message(deletions[kind], { ids: [id] }, edition);
+export const encodeAreaDeletion = (kind: AreaKind, id: number, edition: Edition): AreaMessage =>
+  encodeMessage(deleteDefinitions[kind], { ids: [id] }, edition);
 
 /** Adds the area, and does not replace the others in the terminal. */
-const add = 1;
+const addAttribute = 1;
 /** JT/T 808-2013 table 57. The terminal alerts the driver only; the platform detects crossings itself. */
 const bit = { speed: 1 << 1, driverOnEntry: 1 << 2, driverOnExit: 1 << 4, south: 1 << 6, west: 1 << 7 } as const;
 const segmentBit = { speed: 1 << 1, south: 1 << 2, west: 1 << 3 } as const;
 /** 0x8606 has one byte for the width in metres. */
 const maxWidthM = 255;
 const overspeedSeconds = 10;
-const largestId = 0xffff_ffff;
+const maxId = 0xffff_ffff;
 
 /**
  * Encodes a geofence as 0x8600, 0x8602 or 0x8604, or as 0x8606 for a corridor. Returns null for what these messages
  * cannot express: days of the week in another time zone, a corridor wider than 255 m, an area on both sides of the
  * equator or of a meridian where signs change.
  */
-export function terminalArea(geofence: Geofence, edition: Edition): TerminalArea | null {
-  if (geofence.schedule !== null || geofence._id > largestId) return null;
+export function encodeArea(geofence: Geofence, edition: Edition): TerminalArea | null {
+  if (geofence.schedule !== null || geofence._id > maxId) return null;
   const points = toPairs(geofence.points);
-  if (geofence.type === 'corridor') return corridor(geofence, points, edition);
-  const signs = signsOf(points);
-  if (signs === null) return null;
+  if (geofence.type === 'corridor') return encodeCorridor(geofence, points, edition);
+  const hemisphereBits = toHemisphereBits(points);
+  if (hemisphereBits === null) return null;
   const head = {
     areaId: geofence._id,
-    attributes: attributesOf(geofence) | signs,
-    ...limitOf(geofence),
-    ...nameOf(geofence),
+    attributes: toAttributes(geofence) | hemisphereBits,
+    ...toSpeedLimit(geofence),
+    ...toGbkName(geofence),
   };
   if (geofence.type === 'circle') {
     const [[latitude, longitude] = [0, 0]] = points;
     const circle = { ...head, centerLatitudeDeg: latitude, centerLongitudeDeg: longitude };
     const areas = [{ ...circle, radiusM: Math.round(geofence.radiusM ?? 0) }];
-    return { kind: 'circle', message: message(setCircleAreas, { setAttribute: add, areas }, edition) };
+    return {
+      kind: 'circle',
+      encodeMessage: encodeMessage(setCircleAreas, { setAttribute: addAttribute, areas }, edition),
+    };
   }
-  const rectangle = rectangleOf(points);
+  const rectangle = toRectangle(points);
   if (rectangle !== null) {
     const areas = [{ ...head, ...rectangle }];
-    return { kind: 'rectangle', message: message(setRectangleAreas, { setAttribute: add, areas }, edition) };
+    return {
+      kind: 'rectangle',
+      encodeMessage: encodeMessage(setRectangleAreas, { setAttribute: addAttribute, areas }, edition),
+    };
   }
-  return { kind: 'polygon', message: message(setPolygonArea, { ...head, vertices: points }, edition) };
+  return { kind: 'polygon', encodeMessage: encodeMessage(setPolygonArea, { ...head, vertices: points }, edition) };
 }
 
-function corridor(geofence: Geofence, points: readonly [number, number][], edition: Edition): TerminalArea | null {
+function encodeCorridor(
+  geofence: Geofence,
+  points: readonly [number, number][],
+  edition: Edition,
+): TerminalArea | null {
   const widthM = Math.round(geofence.widthM ?? 0);
   if (widthM > maxWidthM) return null;
   const hasLimit = geofence.speedLimitKmh !== null;
   const body = {
     routeId: geofence._id,
-    attributes: attributesOf(geofence) & ~bit.speed,
+    attributes: toAttributes(geofence) & ~bit.speed,
     points: points.map(([latitude, longitude], at) => ({
       pointId: at + 1,
       segmentId: at + 1,
@@ -105,37 +115,37 @@ function corridor(geofence: Geofence, points: readonly [number, number][], editi
         (hasLimit ? segmentBit.speed : 0) |
         (latitude < 0 ? segmentBit.south : 0) |
         (longitude < 0 ? segmentBit.west : 0),
-      ...limitOf(geofence),
+      ...toSpeedLimit(geofence),
     })),
-    ...nameOf(geofence),
+    ...toGbkName(geofence),
   };
-  return { kind: 'route', message: message(setRoute, body, edition) };
+  return { kind: 'route', encodeMessage: encodeMessage(setRoute, body, edition) };
 }
 
-const attributesOf = ({ speedLimitKmh, notifyOn }: Geofence): number =>
+const toAttributes = ({ speedLimitKmh, notifyOn }: Geofence): number =>
   (speedLimitKmh === null ? 0 : bit.speed) |
   (notifyOn.includes('enter') ? bit.driverOnEntry : 0) |
   (notifyOn.includes('exit') ? bit.driverOnExit : 0);
 
-const limitOf = ({ speedLimitKmh }: Geofence) =>
+const toSpeedLimit = ({ speedLimitKmh }: Geofence) =>
   speedLimitKmh === null
     ? {}
     : { maxSpeedKmh: speedLimitKmh, overspeedDurationS: overspeedSeconds, nightMaxSpeedKmh: speedLimitKmh };
 
 /** Replaces characters outside GBK, because terminals support no others. */
-const nameOf = ({ name }: Geofence) => ({
-  name: findUnencodableInGbk(name).reduce((text, sign) => text.replaceAll(sign, '?'), name),
+const toGbkName = ({ name }: Geofence) => ({
+  name: findUnencodableInGbk(name).reduce((text, character) => text.replaceAll(character, '?'), name),
 });
 
 /** Returns the bits for the sides of the equator and of Greenwich that all points are on; null if they are on both. */
-function signsOf(points: readonly (readonly [number, number])[]): number | null {
+function toHemisphereBits(points: readonly (readonly [number, number])[]): number | null {
   const [south, west] = [points.filter(([latitude]) => latitude < 0), points.filter(([, longitude]) => longitude < 0)];
-  const isWhole = [south, west].every(({ length }) => length === 0 || length === points.length);
-  return isWhole ? (south.length > 0 ? bit.south : 0) | (west.length > 0 ? bit.west : 0) : null;
+  const isOnOneSide = [south, west].every(({ length }) => length === 0 || length === points.length);
+  return isOnOneSide ? (south.length > 0 ? bit.south : 0) | (west.length > 0 ? bit.west : 0) : null;
 }
 
 /** Returns the corners of a polygon that is a rectangle of meridians and parallels; null for any other polygon. */
-function rectangleOf(points: readonly (readonly [number, number])[]) {
+function toRectangle(points: readonly (readonly [number, number])[]) {
   const [latitudes, longitudes] = [points.map(([latitude]) => latitude), points.map(([, longitude]) => longitude)];
   const isAligned = points.every((point, at) => {
     const next = points[(at + 1) % points.length] ?? point;

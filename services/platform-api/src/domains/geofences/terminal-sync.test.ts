@@ -3,8 +3,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest 
 import { FakeTerminals, generalResponse, newImei } from '../../testing/fake-terminals.ts';
 import { type Client, PlatformHarness } from '../../testing/platform-harness.ts';
 import type { Geofence } from './schema.ts';
-import { geofencesIn } from './store.ts';
-import { areaDeletion, terminalArea } from './terminal-areas.ts';
+import { geofenceCollection } from './store.ts';
+import { encodeArea, encodeAreaDeletion } from './terminal-areas.ts';
 import { syncTerminals } from './terminal-sync.ts';
 
 jest.setTimeout(60_000);
@@ -137,12 +137,12 @@ describe('terminalArea', () => {
     accountId = id;
     owner = harness.as(harness.ours.owner);
     const { data } = await owner.post(path, { name: 'Höfe', coordinates: triangle, ...more });
-    return (await geofencesIn(harness.records).find({ accountId }, data.id)) as Geofence;
+    return (await geofenceCollection(harness.records).find({ accountId }, data.id)) as Geofence;
   };
   const bytes = (geofence: Geofence, edition: '2013' | '2019' = '2013') => {
-    const area = terminalArea(geofence, edition);
+    const area = encodeArea(geofence, edition);
     if (area === null) throw new Error('no area');
-    return Buffer.from(area.message.bodyHex, 'hex');
+    return Buffer.from(area.encodeMessage.bodyHex, 'hex');
   };
 
   it('encodes a polygon', async () => {
@@ -206,9 +206,9 @@ describe('terminalArea', () => {
   it('returns null for a geofence that the standard cannot express', async () => {
     const geofence = await bodyOf({});
     const across = { ...geofence, points: [1, 1, -1, 1, 1, 2] };
-    expect(terminalArea(across, '2013')).toBeNull();
+    expect(encodeArea(across, '2013')).toBeNull();
     const schedule = { timezone: 'UTC', days: [1], from: '08:00', to: '10:00' };
-    expect(terminalArea({ ...geofence, schedule }, '2013')).toBeNull();
-    expect(areaDeletion('circle', 7, '2013')).toEqual({ messageId: 0x8601, bodyHex: '0100000007' });
+    expect(encodeArea({ ...geofence, schedule }, '2013')).toBeNull();
+    expect(encodeAreaDeletion('circle', 7, '2013')).toEqual({ messageId: 0x8601, bodyHex: '0100000007' });
   });
 });

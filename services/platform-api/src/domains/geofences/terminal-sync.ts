@@ -4,10 +4,10 @@ import { type Collection, type Database, readDevice, readDevices } from '@fleet/
 import type { Deps } from '../../platform/deps.ts';
 import { GeofenceAssignments } from './geofence-assignments.ts';
 import type { Geofence, SyncState } from './schema.ts';
-import { geofencesIn } from './store.ts';
-import { type AreaKind, type AreaMessage, areaDeletion, terminalArea } from './terminal-areas.ts';
+import { geofenceCollection } from './store.ts';
+import { type AreaKind, type AreaMessage, encodeArea, encodeAreaDeletion } from './terminal-areas.ts';
 
-type Parts = Pick<Deps, 'database' | 'records' | 'redis' | 'commandClient' | 'log'>;
+type SyncDeps = Pick<Deps, 'database' | 'records' | 'redis' | 'commandClient' | 'log'>;
 
 /** Area that was sent to a terminal. `_id` is `<canonical number>:<geofence id>`. */
 interface SentArea {
@@ -25,42 +25,43 @@ interface SentArea {
 }
 
 /** Area that a terminal should store. */
-interface Wanted {
+interface WantedArea {
   readonly imei: string;
   readonly geofence: Geofence;
 }
 
-const answerMs = 15_000;
+const responseTimeoutMs = 15_000;
 /** Time after which a run starts no more work; the next run continues. */
-const turnMs = 20_000;
-const atOnce = 8;
-const retryMs = 600_000;
-const longestRetryMs = 86_400_000;
+const runBudgetMs = 20_000;
+const concurrency = 8;
+const retryDelayMs = 600_000;
+const maxRetryDelayMs = 86_400_000;
 /** Largest number of attempts to delete an area, in case the terminal never responds. */
-const maxRemovals = 30;
+const maxDeleteAttempts = 30;
 
-const sentCollection = 'geofence_terminals';
-const sentIn = (database: Database): Collection<SentArea> => database.collection<SentArea>(sentCollection);
+const sentAreaCollectionName = 'geofence_terminals';
+const sentAreaCollection = (database: Database): Collection<SentArea> =>
+  database.collection<SentArea>(sentAreaCollectionName);
 
 /**
  * Synchronizes terminals with the geofences. Sends areas that are missing or have changed, and deletes areas that a
  * terminal should not have. Offline terminals wait until they reconnect. Runs on one replica at a time. Repeating it
  * changes nothing, as an area is deleted before it is sent again.
  */
-export async function syncTerminals(deps: Parts, now = new Date()): Promise<void> {
-  const accounts = new Set<number>([
-    ...(await accountsWith(deps.database, 'geofences', { pushToTerminal: true })),
-    ...(await accountsWith(deps.database, sentCollection, {})),
+export async function syncTerminals(deps: SyncDeps, now = new Date()): Promise<void> {
+  const accountIds = new Set<number>([
+    ...(await findAccountIds(deps.database, 'geofences', { pushToTerminal: true })),
+    ...(await findAccountIds(deps.database, sentAreaCollectionName, {})),
   ]);
-  const untilMs = performance.now() + turnMs;
-  for (const accountId of accounts) {
+  const untilMs = performance.now() + runBudgetMs;
+  for (const accountId of accountIds) {
     if (performance.now() > untilMs) return;
     await syncAccount(deps, accountId, now, untilMs);
   }
 }
 
 /** Returns the accounts that have documents in a collection. Each query moves to the index key of the next account. */
-async function accountsWith(database: Database, collection: string, where: object): Promise<number[]> {
+async function findAccountIds(database: Database, collection: string, where: object): Promise<number[]> {
   const ids: number[] = [];
   for (;;) {
     const [next] = await database
@@ -74,16 +75,16 @@ async function accountsWith(database: Database, collection: string, where: objec
   }
 }
 
-async function syncAccount(deps: Parts, accountId: number, now: Date, untilMs: number): Promise<void> {
+async function syncAccount(deps: SyncDeps, accountId: number, now: Date, untilMs: number): Promise<void> {
   const scope = { accountId };
-  const [holders, geofences, sent] = await Promise.all([
+  const [assignments, geofences, sent] = await Promise.all([
     GeofenceAssignments.read(deps, scope),
-    geofencesIn(deps.records).all(scope, { pushToTerminal: true }),
-    sentIn(deps.database).find({ accountId }).toArray(),
+    geofenceCollection(deps.records).all(scope, { pushToTerminal: true }),
+    sentAreaCollection(deps.database).find({ accountId }).toArray(),
   ]);
-  const wanted = new Map<string, Wanted>();
+  const wanted = new Map<string, WantedArea>();
   for (const geofence of geofences)
-    for (const { imei } of holders.of(geofence))
+    for (const { imei } of assignments.vehiclesOf(geofence))
       if (imei !== null) wanted.set(`${imei}:${geofence._id}`, { imei, geofence });
   const known = new Map(sent.map((area) => [area._id, area]));
   const imeis = [...new Set([...wanted.values(), ...sent].map(({ imei }) => imei))];
@@ -102,13 +103,13 @@ async function syncAccount(deps: Parts, accountId: number, now: Date, untilMs: n
       );
     }
   };
-  await Promise.all(Array.from({ length: atOnce }, worker));
+  await Promise.all(Array.from({ length: concurrency }, worker));
 }
 
 interface Terminal {
   readonly imei: string;
   readonly edition: Edition;
-  readonly deps: Parts;
+  readonly deps: SyncDeps;
   readonly now: Date;
   readonly isOver: () => boolean;
 }
@@ -121,7 +122,7 @@ async function syncTerminal(
   const wantedIds = new Set(wanted.map(({ _id }) => _id));
   for (const area of known)
     if (!wantedIds.has(area.geofenceId) && isDue(area, terminal.now) && !terminal.isOver())
-      await removeArea(terminal, area);
+      await deleteArea(terminal, area);
   for (const geofence of wanted) {
     if (terminal.isOver()) return;
     await sendArea(
@@ -135,51 +136,59 @@ async function syncTerminal(
 /** Returns true if a removal is due. A removal that was tried before has an empty digest and waits for its retry. */
 const isDue = ({ digest, retryAt }: SentArea, now: Date): boolean => digest !== '' || retryAt <= now;
 
-async function removeArea(terminal: Terminal, area: SentArea): Promise<void> {
+async function deleteArea(terminal: Terminal, area: SentArea): Promise<void> {
   const { deps, edition, now } = terminal;
   const attempts = area.digest === '' ? area.attempts + 1 : 1;
-  const state = area.kind === null ? 'synced' : await ask(terminal, areaDeletion(area.kind, area.geofenceId, edition));
-  if (state === 'synced' || state === 'unsupported' || attempts > maxRemovals) return forget(terminal, area);
-  const retryAt = new Date(now.getTime() + retryMs);
-  await sentIn(deps.database).updateOne({ _id: area._id }, { $set: { attempts, retryAt, digest: '' } });
+  const state =
+    area.kind === null
+      ? 'synced'
+      : await sendMessage(terminal, encodeAreaDeletion(area.kind, area.geofenceId, edition));
+  if (state === 'synced' || state === 'unsupported' || attempts > maxDeleteAttempts)
+    return deleteSentArea(terminal, area);
+  const retryAt = new Date(now.getTime() + retryDelayMs);
+  await sentAreaCollection(deps.database).updateOne({ _id: area._id }, { $set: { attempts, retryAt, digest: '' } });
 }
 
 /** Deletes the state of an area. The geofence may still exist and apply to the terminal again later. */
-async function forget({ deps, imei }: Terminal, { _id, accountId, geofenceId }: SentArea): Promise<void> {
+async function deleteSentArea({ deps, imei }: Terminal, { _id, accountId, geofenceId }: SentArea): Promise<void> {
   const update = { $unset: { [`terminalSync.${imei}`]: '' } } as object;
   await deps.database.collection<Geofence>('geofences').updateOne({ _id: geofenceId, accountId }, update);
-  await sentIn(deps.database).deleteOne({ _id });
+  await sentAreaCollection(deps.database).deleteOne({ _id });
 }
 
 async function sendArea(terminal: Terminal, geofence: Geofence, known: SentArea | undefined): Promise<void> {
   const { imei, edition, deps, now } = terminal;
-  const area = terminalArea(geofence, edition);
+  const area = encodeArea(geofence, edition);
   const digest = area === null ? 'none' : createHash('sha256').update(JSON.stringify(area)).digest('base64url');
   const isSame = known?.digest === digest;
   if (isSame && (known.state === 'synced' || known.state === 'unsupported' || known.retryAt > now))
-    return geofence.terminalSync[imei] === known.state ? undefined : noteState(terminal, geofence, known.state);
-  const old = known?.kind ?? null;
+    return geofence.terminalSync[imei] === known.state ? undefined : saveSyncState(terminal, geofence, known.state);
+  const previousKind = known?.kind ?? null;
   const fields = { accountId: geofence.accountId, geofenceId: geofence._id, imei, digest };
-  const note = async (state: SyncState, kind: AreaKind | null, attempts: number): Promise<void> => {
-    const retryAt = new Date(now.getTime() + Math.min(retryMs * 2 ** Math.max(0, attempts - 1), longestRetryMs));
+  const saveSentArea = async (state: SyncState, kind: AreaKind | null, attempts: number): Promise<void> => {
+    const retryAt = new Date(now.getTime() + Math.min(retryDelayMs * 2 ** Math.max(0, attempts - 1), maxRetryDelayMs));
     const $set = { ...fields, kind, state, attempts, retryAt: state === 'pending' ? now : retryAt };
-    await sentIn(deps.database).updateOne({ _id: `${imei}:${geofence._id}` }, { $set }, { upsert: true });
-    await noteState(terminal, geofence, state);
+    await sentAreaCollection(deps.database).updateOne({ _id: `${imei}:${geofence._id}` }, { $set }, { upsert: true });
+    await saveSyncState(terminal, geofence, state);
   };
-  if (old !== null && (await ask(terminal, areaDeletion(old, geofence._id, edition))) === 'pending') return;
-  if (area === null) return note('unsupported', null, 0);
+  if (
+    previousKind !== null &&
+    (await sendMessage(terminal, encodeAreaDeletion(previousKind, geofence._id, edition))) === 'pending'
+  )
+    return;
+  if (area === null) return saveSentArea('unsupported', null, 0);
   const attempts = (isSame ? known.attempts : 0) + 1;
   // Recorded before sending: the terminal may have the area even if this process dies.
-  await note('pending', area.kind, attempts);
-  const state = await ask(terminal, area.message);
-  await note(state, area.kind, attempts);
+  await saveSentArea('pending', area.kind, attempts);
+  const state = await sendMessage(terminal, area.encodeMessage);
+  await saveSentArea(state, area.kind, attempts);
 }
 
 /**
  * Sets the state in the geofence, which does not count as a change by a user. Writes only while the geofence still has
  * the version that was sent.
  */
-async function noteState({ imei, deps }: Terminal, geofence: Geofence, state: SyncState): Promise<void> {
+async function saveSyncState({ imei, deps }: Terminal, geofence: Geofence, state: SyncState): Promise<void> {
   const { _id, accountId, version } = geofence;
   const filter = { _id, accountId, version };
   const update = { $set: { [`terminalSync.${imei}`]: state } } as object;
@@ -190,12 +199,12 @@ const success = 0;
 const notSupported = 3;
 
 /** Sends one message and returns the resulting state; `pending` if it was not sent. */
-async function ask({ imei, deps }: Terminal, command: AreaMessage): Promise<SyncState> {
+async function sendMessage({ imei, deps }: Terminal, command: AreaMessage): Promise<SyncState> {
   const outcome = await deps.commandClient.send({
     imei,
     command: { kind: 'raw', ...command },
     correlationId: `geofence-${imei}`,
-    timeoutMs: answerMs,
+    timeoutMs: responseTimeoutMs,
     isClaimed: async (claimed) => (await readDevice(deps.redis, claimed)) !== null,
   });
   switch (outcome.kind) {

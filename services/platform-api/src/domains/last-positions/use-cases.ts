@@ -5,8 +5,8 @@ import type { Caller } from '../../access/caller.ts';
 import type { Deps } from '../../platform/deps.ts';
 import { parseTimestamp } from '../../platform/timestamps.ts';
 import { addressesOf } from '../geocoding/addresses.ts';
-import { normalVehicleNo } from '../vehicles/rules.ts';
-import { locationNow, presentOf, type VehicleNow, vehicleStates } from '../vehicles/states.ts';
+import { deriveLiveState, readLiveStates, toCurrentLocation, type VehicleLiveState } from '../vehicles/live-states.ts';
+import { normalizeVehicleNo } from '../vehicles/rules.ts';
 import { type VisibleVehicle, visibleVehicles } from '../vehicles/visibility.ts';
 import type { LocationResponse } from './responses.ts';
 import { readLastLocations } from './store.ts';
@@ -22,11 +22,13 @@ async function reported(
   { redis }: Pick<Deps, 'redis'>,
   imeis: readonly string[],
   nowMs: number,
-): Promise<Map<string, VehicleNow>> {
+): Promise<Map<string, VehicleLiveState>> {
   try {
     const locations = await readLastLocations(redis, imeis);
     const devices = await readDevices(redis, [...locations.keys()]);
-    return new Map([...locations].map(([imei, location]) => [imei, presentOf(devices.get(imei), location, nowMs)]));
+    return new Map(
+      [...locations].map(([imei, location]) => [imei, deriveLiveState(devices.get(imei), location, nowMs)]),
+    );
   } catch (cause) {
     throw new AppError('unavailable', 'Positions are temporarily unavailable. Retry later.', { cause });
   }
@@ -48,7 +50,7 @@ export async function latestLocations(
   const found = await reported(deps, [...seen.keys()], nowMs);
   const response = [...seen].flatMap(([imei, visible]) => {
     const now = found.get(imei);
-    const location = now && locationNow(now, { id: visible.vehicle._id, driverId: driverOf(visible) });
+    const location = now && toCurrentLocation(now, { id: visible.vehicle._id, driverId: driverOf(visible) });
     return location === null || location === undefined
       ? []
       : [{ ...location, imei: requested?.get(imei) ?? location.imei }];
@@ -89,12 +91,12 @@ export async function imeisOfVehicles(
   query: { readonly vehicle_no?: string },
 ): Promise<VehicleNumber[]> {
   const requested =
-    query.vehicle_no === undefined ? null : new Set(listed(query.vehicle_no, 'vehicle_no').map(normalVehicleNo));
+    query.vehicle_no === undefined ? null : new Set(listed(query.vehicle_no, 'vehicle_no').map(normalizeVehicleNo));
   const found = (await visibleVehicles(deps, caller))
     .map(({ vehicle }) => vehicle)
     .filter(({ vehicleNo }) => requested === null || requested.has(vehicleNo))
     .toSorted((a, b) => a._id - b._id);
-  const states = await vehicleStates(
+  const states = await readLiveStates(
     deps,
     found.flatMap(({ imei }) => (imei === null ? [] : [imei])),
   );

@@ -8,7 +8,7 @@ import { newImei } from '../../testing/fake-terminals.ts';
 import { newMedia } from '../../testing/media-records.ts';
 import { PlatformHarness } from '../../testing/platform-harness.ts';
 import type { Vehicle } from '../vehicles/schema.ts';
-import { vehiclesIn } from '../vehicles/store.ts';
+import { vehicleCollection } from '../vehicles/store.ts';
 import { recordMedia } from './record.ts';
 import { retryPendingRemovals } from './removal.ts';
 import { deleteOldRemovals, removeLostClips, removeOldMedia } from './retention.ts';
@@ -37,7 +37,7 @@ async function newVehicle(): Promise<Vehicle> {
   const { data } = await harness
     .as(harness.ours.owner)
     .post('/api/vehicles', { vehicle_no: `LOG${count}`, imei: newImei() });
-  const found = await vehiclesIn(harness.records).find(harness.ours, data.id);
+  const found = await vehicleCollection(harness.records).find(harness.ours, data.id);
   if (found === null) throw new Error('the vehicle does not exist');
   return found;
 }

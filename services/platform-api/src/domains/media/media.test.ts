@@ -11,7 +11,7 @@ import { recordTestNotification } from '../../testing/notifications.ts';
 import { type Client, type Data, PlatformHarness, type TestUser } from '../../testing/platform-harness.ts';
 import type { AuditEntry } from '../audit/schema.ts';
 import type { Vehicle } from '../vehicles/schema.ts';
-import { vehiclesIn } from '../vehicles/store.ts';
+import { vehicleCollection } from '../vehicles/store.ts';
 import { linkAndPublish, recordMedia } from './record.ts';
 import type { Media } from './schema.ts';
 
@@ -37,7 +37,7 @@ afterAll(async () => {
 beforeEach(async () => {
   count += 1;
   const created = await api.post('/api/vehicles', { vehicle_no: `FILES${count}`, imei: newImei() });
-  vehicle = (await vehiclesIn(harness.records).find(harness.ours, created.data.id)) as Vehicle;
+  vehicle = (await vehicleCollection(harness.records).find(harness.ours, created.data.id)) as Vehicle;
   pod.requests.length = 0;
   pod.respond = (_request, response) => void response.writeHead(200, { 'content-length': '4' }).end('file');
 });

@@ -6,7 +6,7 @@ import { newImei } from '../../testing/fake-terminals.ts';
 import { newMedia } from '../../testing/media-records.ts';
 import { type Client, type Data, PlatformHarness } from '../../testing/platform-harness.ts';
 import type { Vehicle } from '../vehicles/schema.ts';
-import { vehiclesIn } from '../vehicles/store.ts';
+import { vehicleCollection } from '../vehicles/store.ts';
 import { recordMedia } from './record.ts';
 import { evictMedia, removeMedia, removeMediaOfAccount, retryPendingRemovals } from './removal.ts';
 import { deleteOldRemovals, removeLostClips, removeOldMedia } from './retention.ts';
@@ -44,7 +44,7 @@ afterEach(() => {
 async function newVehicle(client = api): Promise<Vehicle> {
   count += 1;
   const created = await client.post('/api/vehicles', { vehicle_no: `ROOM${count}`, imei: newImei() });
-  const found = await vehiclesIn(harness.records).find(
+  const found = await vehicleCollection(harness.records).find(
     { accountId: Number(created.data['account_id']) },
     created.data.id,
   );

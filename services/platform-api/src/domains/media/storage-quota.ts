@@ -1,7 +1,7 @@
 import { raiseHappenings } from '../../event-consumers/parts.ts';
 import { type JobSlice, unlimited } from '../../jobs/job-slice.ts';
 import type { Deps } from '../../platform/deps.ts';
-import { vehiclesIn } from '../vehicles/queries.ts';
+import { vehicleCollection } from '../vehicles/queries.ts';
 import type { Vehicle } from '../vehicles/schema.ts';
 import { evictMedia, type RemovalDeps } from './removal.ts';
 import type { Media, MediaUsage } from './schema.ts';
@@ -45,7 +45,7 @@ export async function recalculateAllUsage(
     const page = await listUsageAfter(deps.database, after, pageSize);
     if (page.length === 0) return null;
     for (const usage of page) {
-      const vehicle = await vehiclesIn(deps.records).find(usage, usage._id);
+      const vehicle = await vehicleCollection(deps.records).find(usage, usage._id);
       if (vehicle === null) await deleteUsage(deps.database, usage._id);
       else if (!(await enforceQuota(deps, vehicle, await correctUsage(deps, usage), isOver))) return usage._id;
       after = usage._id;

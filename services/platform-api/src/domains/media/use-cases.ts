@@ -6,7 +6,7 @@ import { parseTimestamp } from '../../platform/timestamps.ts';
 import type { Filter } from '../../store/account-repository.ts';
 import { audit } from '../audit/use-cases.ts';
 import { sharedVehicle } from '../vehicle-shares/use-cases.ts';
-import { vehiclesIn } from '../vehicles/queries.ts';
+import { vehicleCollection } from '../vehicles/queries.ts';
 import { visibleVehicle } from '../vehicles/visibility.ts';
 import { publishMedia } from './record.ts';
 import { type RemovalDeps, removeMedia } from './removal.ts';
@@ -48,7 +48,7 @@ export async function changeProtection(
 ): Promise<Media> {
   const { vehicleId } = await findOwnMedia(deps, caller, id);
   // Files of a deleted vehicle cannot be protected, because none of them stays forever.
-  if (body.protected === true && (await vehiclesIn(deps.records).find(caller, vehicleId)) === null)
+  if (body.protected === true && (await vehicleCollection(deps.records).find(caller, vehicleId)) === null)
     throw mediaNotFoundError(id);
   const changed = await updateMedia(deps.records, caller, id, body, expectedVersion);
   if (changed === null) throw mediaNotFoundError(id);

@@ -3,7 +3,7 @@ import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { recordTestNotification } from '../../testing/notifications.ts';
 import { type ApiResponse, PlatformHarness, type TestUser } from '../../testing/platform-harness.ts';
-import { recordVehicle } from '../vehicles/use-cases.ts';
+import { ensureVehicle } from '../vehicles/use-cases.ts';
 import { saveOutbound } from './use-cases.ts';
 
 jest.setTimeout(60_000);
@@ -62,7 +62,7 @@ async function newVehicle(): Promise<{ id: number; vehicleNo: string }> {
   const vehicleNo = `KA42X${1000 + next()}`;
   const imei = `86${String(randomInt(10 ** 12)).padStart(13, '0')}`;
   const { accountId, owner } = harness.ours;
-  const { record } = await recordVehicle(harness.records, { accountId, ownerUserId: owner.id, vehicleNo, imei });
+  const { record } = await ensureVehicle(harness.records, { accountId, ownerUserId: owner.id, vehicleNo, imei });
   return { id: record._id, vehicleNo };
 }
 

@@ -12,7 +12,7 @@ import { isAccountActive } from '../accounts/account-status.ts';
 import { normalEmail } from '../users/rules.ts';
 import type { User } from '../users/schema.ts';
 import { findByEmail, findByPhone } from '../users/use-cases.ts';
-import { normalVehicleNo } from '../vehicles/rules.ts';
+import { normalizeVehicleNo } from '../vehicles/rules.ts';
 import type { Vehicle } from '../vehicles/schema.ts';
 import { visibleVehicles } from '../vehicles/visibility.ts';
 import { type Call, parseCall, parseSms, previousStatuses, type Sms } from './payloads.ts';
@@ -110,7 +110,7 @@ async function resolveCommand(deps: MessagingDeps, user: User, text: string): Pr
   const parsed = deps.config.SMS_COMMANDS ? parseSmsCommand(text) : null;
   if (parsed === null) return null;
   const visible = await visibleVehicles(deps, resolveCaller(user));
-  const vehicleNo = normalVehicleNo(parsed.vehicleNo);
+  const vehicleNo = normalizeVehicleNo(parsed.vehicleNo);
   return {
     command: parsed.command,
     vehicle: visible.map(({ vehicle }) => vehicle).find((vehicle) => vehicle.vehicleNo === vehicleNo),

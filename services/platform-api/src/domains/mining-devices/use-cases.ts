@@ -24,7 +24,7 @@ type Parts = Pick<Deps, 'records' | 'database' | 'log'>;
  * Returns a filter for the devices that the caller may see: for the role driver those of the own vehicles, otherwise
  * all of the account.
  */
-async function visiblePart(deps: Pick<Parts, 'records'>, caller: Caller): Promise<Filter> {
+async function visibilityFilter(deps: Pick<Parts, 'records'>, caller: Caller): Promise<Filter> {
   if (caller.role !== 'driver') return {};
   const visible = await visibleVehicles(deps, caller);
   const own = visible.flatMap(({ vehicle, access }) => (access === 'owner' ? [vehicle.imei] : []));
@@ -43,7 +43,7 @@ export async function listMiningDevices(
   );
   const created = omitUndefined({ $gte: from, $lt: to });
   const where: Filter[] = [
-    await visiblePart({ records }, caller),
+    await visibilityFilter({ records }, caller),
     substringFilter(query ?? undefined, ['imei', 'recordedImei', 'vehicleNo', 'permitNo']),
     omitUndefined({ status: filters.status, site: filters.site }),
   ];
@@ -53,7 +53,7 @@ export async function listMiningDevices(
 }
 
 export async function readMiningDevice({ records }: Parts, caller: Caller, id: number): Promise<MiningDevice> {
-  const where = { $and: [{ _id: id }, await visiblePart({ records }, caller)] };
+  const where = { $and: [{ _id: id }, await visibilityFilter({ records }, caller)] };
   const device = await devicesIn(records).findOne(caller, where);
   if (device === null) throw notFound(id);
   return device;

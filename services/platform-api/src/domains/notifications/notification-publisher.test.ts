@@ -10,7 +10,7 @@ import { PlatformHarness } from '../../testing/platform-harness.ts';
 import type { Account } from '../accounts/schema.ts';
 import { keepAddress } from '../geocoding/store.ts';
 import type { Geofence } from '../geofences/schema.ts';
-import { shapeOf } from '../geofences/shapes.ts';
+import { buildShape } from '../geofences/shapes.ts';
 import { purgeServerTimes } from './insert-notifications.ts';
 import { NotificationPublisher } from './notification-publisher.ts';
 import type { Notification } from './schema.ts';
@@ -327,7 +327,7 @@ describe('raise after a crash', () => {
 describe('address of a notification', () => {
   const shenzhen = { latitude: 22.54, longitude: 114.05 };
   const geofence = (name: string, areaM2: number, latitude = 22.54): Geofence => {
-    const shape = shapeOf({ type: 'circle', positions: [[latitude, 114.05]], radiusM: 100, widthM: null });
+    const shape = buildShape({ type: 'circle', positions: [[latitude, 114.05]], radiusM: 100, widthM: null });
     return { name, ...shape, areaM2 } as Geofence;
   };
   const addressOf = async (item: NotificationRequest, by = harness.deps.notifications): Promise<unknown> => {

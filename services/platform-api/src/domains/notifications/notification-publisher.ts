@@ -13,8 +13,8 @@ import { AppError, TtlCache } from '@fleet/service-kit';
 import type { Deps } from '../../platform/deps.ts';
 import type { FindingUpdate } from '../../rules/rule.ts';
 import { isAccountActive } from '../accounts/account-status.ts';
-import { ownersOfVehicles } from '../vehicles/queries.ts';
-import { vehicleStates } from '../vehicles/states.ts';
+import { readLiveStates } from '../vehicles/live-states.ts';
+import { findVehicleOwnerIds } from '../vehicles/queries.ts';
 import { applyUpdates } from './apply-updates.ts';
 import { findAddress } from './find-address.ts';
 import { insertNotifications } from './insert-notifications.ts';
@@ -157,7 +157,7 @@ export class NotificationPublisher {
     const imeis = [...new Set(items.flatMap(({ vehicle: { imei } }) => imei ?? []))];
     const [languages, states] = await Promise.all([
       this.#languages.of(items.map(({ vehicle }) => vehicle)),
-      vehicleStates(this.#deps, imeis),
+      readLiveStates(this.#deps, imeis),
     ]);
     const contents = items.map(async (item) => {
       const { imei, ownerUserId } = item.vehicle;
@@ -243,7 +243,7 @@ export class NotificationPublisher {
 
   async #ownersOf(notifications: readonly Notification[]): Promise<Map<number, number>> {
     const ids = [...new Set(notifications.map(({ vehicleId }) => vehicleId))];
-    return ownersOfVehicles(this.#deps.records, ids);
+    return findVehicleOwnerIds(this.#deps.records, ids);
   }
 
   async #ensureStreams(): Promise<void> {

@@ -8,7 +8,7 @@ import type { Filter, NewAccountRecord, Scope } from '../../store/account-reposi
 import { audit } from '../audit/use-cases.ts';
 import { mayViewVideo } from '../media/access.ts';
 import { mediaUrlBuilder } from '../media/urls.ts';
-import { visibleTo, visibleVehicle, visibleVehicles } from '../vehicles/visibility.ts';
+import { findVisibility, visibleVehicle, visibleVehicles } from '../vehicles/visibility.ts';
 import { type ConfirmParts, confirmAtTerminal } from './confirm.ts';
 import { toViewerResponse } from './responses.ts';
 import { dayAt, readRecordDate, requireKnownFilter, windowOfDay } from './rules.ts';
@@ -84,7 +84,7 @@ export async function toNotificationsResponse(
     accountId === caller.accountId && (own === null || own.has(vehicleId));
   const urlOf = mayViewVideo(caller) && caller.scopes.includes('video') ? mediaUrlBuilder(deps, caller.userId) : null;
   const hasShared = notifications.some((each) => each.media.length > 0 && !owns(each));
-  const shares = urlOf !== null && hasShared ? (await visibleTo(deps, caller)).shares : null;
+  const shares = urlOf !== null && hasShared ? (await findVisibility(deps, caller)).shares : null;
   const viewerOfOwn = own === null ? 'own' : 'driver';
   return notifications.map((notification) => {
     const { accountId, vehicleId } = notification;
@@ -173,7 +173,7 @@ async function requireAcknowledger(deps: Store, caller: Caller, notification: No
 const notFound = (id: number): AppError => new AppError('not_found', `There is no notification ${id}.`);
 
 async function visibleNotifications(deps: Store, caller: Caller): Promise<VisibleNotifications> {
-  const { shares } = await visibleTo(deps, caller);
+  const { shares } = await findVisibility(deps, caller);
   const recipients = [...shares.values()].filter(({ permissions }) => permissions.includes('notifications'));
   return {
     accountId: caller.accountId,

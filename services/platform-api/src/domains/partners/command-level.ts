@@ -16,7 +16,7 @@ import type { CommandType, ParamsOf } from '../commands/params.ts';
 import type { Command } from '../commands/schema.ts';
 import { findUser } from '../users/use-cases.ts';
 import type { Partner } from './schema.ts';
-import { partnersIn } from './store.ts';
+import { partnerCollection } from './store.ts';
 
 /** Returns what a partner may send to terminals. */
 export const commandLevelOf = ({ commandLevel = defaultCommandLevel }: Pick<Partner, 'commandLevel'>) => commandLevel;
@@ -85,7 +85,7 @@ function classify(type: CommandType, params: Readonly<Record<string, unknown>>):
 export async function mayStillSend(records: RecordStore, command: Command): Promise<boolean> {
   const { partnerId, accountId, type, params } = command;
   if (partnerId === undefined) return true;
-  const partner = await partnersIn(records).find({ accountId }, partnerId);
+  const partner = await partnerCollection(records).find({ accountId }, partnerId);
   if (partner === null) return false;
   const isCritical = isCriticalForPartner(type, JSON.parse(params) as Record<string, unknown>);
   return isCommandAllowed(commandLevelOf(partner), isCritical);

@@ -15,17 +15,17 @@ import { audit } from '../audit/use-cases.ts';
 import { commandTypes, parseParams } from '../commands/params.ts';
 import { queueForVehicle } from '../commands/use-cases.ts';
 import { vehicleByImei } from '../vehicles/use-cases.ts';
-import { recordedDevice } from './channels.ts';
 import { commandLevelOf, isCriticalForPartner } from './command-level.ts';
+import { findRecordedDevice } from './partner-channels.ts';
 import { mayCommand } from './rules.ts';
-import { partnersIn } from './store.ts';
-import { partnerOfHash } from './use-cases.ts';
+import { partnerCollection } from './store.ts';
+import { findPartnerWithTokenHash } from './use-cases.ts';
 
-type Parts = Pick<Deps, 'bus' | 'config' | 'database' | 'log' | 'partnerChannels' | 'records'>;
+type HandlerDeps = Pick<Deps, 'bus' | 'config' | 'database' | 'log' | 'partnerChannels' | 'records'>;
 
 /** Reserve for the response, which must reach the caller before its timeout. */
-const returnTripMs = 250;
-const longestWaitMs = 90_000;
+const replyReserveMs = 250;
+const maxTimeoutMs = 90_000;
 
 interface PartnerCommand {
   readonly partnerId: number;
@@ -38,26 +38,30 @@ interface PartnerCommand {
  * Serves the partner command channel of device-api: verifies tokens, authorizes commands, and sends commands to
  * partners' own devices.
  */
-export function servePartners(deps: Parts, onError: (error: unknown) => void): Running[] {
+export function servePartners(deps: HandlerDeps, onError: (error: unknown) => void): Running[] {
   const options = { queue: 'platform-api', onError };
   return [
     serve(deps.bus, verifyPartner, options, async ({ tokenSha256, address }) => {
-      const partner = await partnerOfHash(deps.records, tokenSha256, address);
+      const partner = await findPartnerWithTokenHash(deps.records, tokenSha256, address);
       if (partner === null) return { valid: false as const };
       const { _id: partnerId, accountId } = partner;
       return { valid: true as const, partnerId, accountId };
     }),
     serve(deps.bus, authorizePartnerCommand, options, ({ proNo, isCritical = true, ...command }) =>
-      admit(deps, command, { proNo, isCritical }),
+      authorize(deps, command, { proNo, isCritical }),
     ),
     serveUseCase(deps.bus, queuePartnerCommand, options, async ({ type: name, params, ...command }) => {
       const type = commandTypes.find((each) => each === name);
       if (type === undefined) throw new AppError('validation_failed', `There is no command ${name}.`);
-      const level = await levelFor(deps, command);
+      const level = await findCommandLevel(deps, command);
       const vehicle = level === null ? null : await vehicleByImei(deps.records, command.imei);
       if (level === null || vehicle === null || vehicle.accountId !== command.accountId) return { commandId: null };
       if (!isCommandAllowed(level, isCriticalForPartner(type, parseParams(type, params)))) {
-        await noted(deps, command, 'partners.command_refused', { imei: command.imei, type, command_level: level });
+        await auditCommand(deps, command, 'partners.command_refused', {
+          imei: command.imei,
+          type,
+          command_level: level,
+        });
         throw new AppError('permission_denied', "The partner's command_level does not allow this command.");
       }
       const { partnerId } = command;
@@ -67,7 +71,7 @@ export function servePartners(deps: Parts, onError: (error: unknown) => void): R
         createdBy: vehicle.ownerUserId,
         partnerId,
       });
-      await noted(deps, command, 'partners.queue_command', { imei: command.imei, type, command_id: commandId });
+      await auditCommand(deps, command, 'partners.queue_command', { imei: command.imei, type, command_id: commandId });
       return { commandId };
     }),
     serve(deps.bus, findPartnerChannel, options, async ({ imei }) => ({
@@ -77,8 +81,8 @@ export function servePartners(deps: Parts, onError: (error: unknown) => void): R
       deps.bus,
       sendPartnerCommand,
       options,
-      async ({ imei, command }, { correlationId, timeoutMs = longestWaitMs }) => {
-        const wait = { timeoutMs: Math.max(1, timeoutMs - returnTripMs), correlationId };
+      async ({ imei, command }, { correlationId, timeoutMs = maxTimeoutMs }) => {
+        const wait = { timeoutMs: Math.max(1, timeoutMs - replyReserveMs), correlationId };
         return (await deps.partnerChannels.send(imei, { command, ...wait })) ?? { kind: 'noPartner' as const };
       },
     ),
@@ -86,19 +90,19 @@ export function servePartners(deps: Parts, onError: (error: unknown) => void): R
 }
 
 /** Decides on a partner's command and records the decision in the audit log. */
-async function admit(
-  deps: Parts,
+async function authorize(
+  deps: HandlerDeps,
   command: PartnerCommand,
   { proNo, isCritical }: { readonly proNo: number; readonly isCritical: boolean },
 ): Promise<{ isAdmitted: boolean; isAboveLevel?: boolean }> {
-  const level = await levelFor(deps, command);
+  const level = await findCommandLevel(deps, command);
   if (level === null) return { isAdmitted: false };
   const detail = { imei: command.imei, pro_no: proNo };
   if (isCommandAllowed(level, isCritical)) {
-    await noted(deps, command, 'partners.command', detail);
+    await auditCommand(deps, command, 'partners.command', detail);
     return { isAdmitted: true };
   }
-  await noted(deps, command, 'partners.command_refused', { ...detail, command_level: level });
+  await auditCommand(deps, command, 'partners.command_refused', { ...detail, command_level: level });
   return { isAdmitted: false, isAboveLevel: true };
 }
 
@@ -106,15 +110,19 @@ async function admit(
  * Returns what a partner may send to a device: null if the device is of another account or its number has no allowed
  * prefix.
  */
-async function levelFor(
-  { records }: Parts,
+async function findCommandLevel(
+  { records }: HandlerDeps,
   { partnerId, accountId, imei }: PartnerCommand,
 ): Promise<PartnerCommandLevel | null> {
-  const partner = await partnersIn(records).find({ accountId }, partnerId);
-  const device = await recordedDevice({ records }, imei);
+  const partner = await partnerCollection(records).find({ accountId }, partnerId);
+  const device = await findRecordedDevice({ records }, imei);
   if (partner === null || device?.accountId !== accountId) return null;
   return mayCommand(partner.imeiPrefixes, imei, device.recordedImei) ? commandLevelOf(partner) : null;
 }
 
-const noted = (deps: Parts, { accountId, partnerId, address }: PartnerCommand, action: string, detail: object) =>
-  audit(deps, { accountId, ip: address }, action, { type: 'partners', id: partnerId }, { ...detail });
+const auditCommand = (
+  deps: HandlerDeps,
+  { accountId, partnerId, address }: PartnerCommand,
+  action: string,
+  detail: object,
+) => audit(deps, { accountId, ip: address }, action, { type: 'partners', id: partnerId }, { ...detail });

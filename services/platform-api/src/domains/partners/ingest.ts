@@ -11,12 +11,12 @@ import {
   registerMiningDevice,
 } from '../mining-devices/ingestion.ts';
 import { findDevice } from '../vehicles/use-cases.ts';
-import { maxItems, type Read, readHeartbeat, readPosition, vendorCodes } from './rules.ts';
+import { maxItems, type ParsedItem, parseHeartbeat, parsePosition, vendorCodes } from './rules.ts';
 import type { PushBody } from './schema.ts';
 import type { DeviceReport } from './telemetry.ts';
-import { partnerOf } from './use-cases.ts';
+import { findPartnerWithToken } from './use-cases.ts';
 
-type Parts = Pick<Deps, 'records' | 'database' | 'limits' | 'telemetry' | 'config' | 'log' | 'partnerChannels'>;
+type IngestDeps = Pick<Deps, 'records' | 'database' | 'limits' | 'telemetry' | 'config' | 'log' | 'partnerChannels'>;
 
 /** The sender of a push. */
 interface Sender extends Scope {
@@ -25,29 +25,29 @@ interface Sender extends Scope {
   readonly imeiPrefixes: readonly string[];
 }
 
-interface Kind<T> {
+interface ItemKind<T> {
   readonly name: 'positions' | 'heartbeats';
-  readonly read: (item: unknown, nowMs: number) => Read<T>;
+  readonly read: (item: unknown, nowMs: number) => ParsedItem<T>;
   readonly report: (accountId: number, value: T) => PartnerReport;
-  readonly kept: (value: T) => object;
+  readonly toStored: (value: T) => object;
 }
 
-const positions: Kind<PartnerPosition> = {
+const positions: ItemKind<PartnerPosition> = {
   name: 'positions',
-  read: readPosition,
+  read: parsePosition,
   report: (accountId, position) => ({ kind: 'position', accountId, position }),
-  kept: ({ temperatureC: _temperature, driver: _driver, timestamp: _timestamp, ...position }) => position,
+  toStored: ({ temperatureC: _temperature, driver: _driver, timestamp: _timestamp, ...position }) => position,
 };
-const heartbeats: Kind<PartnerHeartbeat> = {
+const heartbeats: ItemKind<PartnerHeartbeat> = {
   name: 'heartbeats',
-  read: readHeartbeat,
+  read: parseHeartbeat,
   report: (accountId, heartbeat) => ({ kind: 'heartbeat', accountId, heartbeat }),
-  kept: ({ values }) => ({ values: JSON.stringify(values) }),
+  toStored: ({ values }) => ({ values: JSON.stringify(values) }),
 };
 
-export const pushPositions = (deps: Parts, body: PushBody, context: RequestContext) =>
+export const pushPositions = (deps: IngestDeps, body: PushBody, context: RequestContext) =>
   push(deps, positions, body, context);
-export const pushHeartbeats = (deps: Parts, body: PushBody, context: RequestContext) =>
+export const pushHeartbeats = (deps: IngestDeps, body: PushBody, context: RequestContext) =>
   push(deps, heartbeats, body, context);
 
 /**
@@ -55,28 +55,28 @@ export const pushHeartbeats = (deps: Parts, body: PushBody, context: RequestCont
  * the response is sent.
  */
 async function push<T extends { readonly timestamp: number }>(
-  deps: Parts,
-  kind: Kind<T>,
+  deps: IngestDeps,
+  kind: ItemKind<T>,
   body: PushBody,
   context: RequestContext,
 ) {
-  const sender = await senderOf(deps, body, context);
-  const items = itemsOf(body);
+  const sender = await authenticateSender(deps, body, context);
+  const items = parseItems(body);
   const nowMs = Date.now();
   const rejected: { index: number; reason: string }[] = [];
   const accepted = new Map<string, { imei: string; value: T }>();
   const devices = new KnownDevices(deps, sender);
   let duplicates = 0;
   for (const [index, item] of items.entries()) {
-    const one = kind.read(item, nowMs);
-    const reason = typeof one === 'string' ? one : await devices.refusalOf(one.imei, one.recordedImei);
-    if (typeof one === 'string' || reason !== null) {
+    const parsed = kind.read(item, nowMs);
+    const reason = typeof parsed === 'string' ? parsed : await devices.findRejection(parsed.imei, parsed.recordedImei);
+    if (typeof parsed === 'string' || reason !== null) {
       rejected.push({ index, reason: reason ?? 'unreadable' });
       continue;
     }
-    const id = ingestedId(sender, one.imei, new Date(one.value.timestamp));
+    const id = ingestedId(sender, parsed.imei, new Date(parsed.value.timestamp));
     if (accepted.has(id)) duplicates += 1;
-    else accepted.set(id, { imei: one.imei, value: one.value });
+    else accepted.set(id, { imei: parsed.imei, value: parsed.value });
   }
   for (const id of await knownItems(deps, kind.name, [...accepted.keys()])) {
     accepted.delete(id);
@@ -95,8 +95,8 @@ async function push<T extends { readonly timestamp: number }>(
  * again.
  */
 async function store<T extends { readonly timestamp: number }>(
-  deps: Parts,
-  kind: Kind<T>,
+  deps: IngestDeps,
+  kind: ItemKind<T>,
   { accountId, partnerId }: Sender,
   accepted: ReadonlyMap<string, { imei: string; value: T }>,
   nowMs: number,
@@ -106,20 +106,24 @@ async function store<T extends { readonly timestamp: number }>(
     ({ imei, value }): DeviceReport => ({ imei, receivedAtMs: nowMs, report: kind.report(accountId, value) }),
   );
   await deps.telemetry.store(reports);
-  await deps.partnerChannels.note(accountId, partnerId, [...new Set(reports.map(({ imei }) => imei))]);
-  const kept = [...accepted].map(([_id, { imei, value }]) => ({
+  await deps.partnerChannels.recordDevices(accountId, partnerId, [...new Set(reports.map(({ imei }) => imei))]);
+  const stored = [...accepted].map(([_id, { imei, value }]) => ({
     _id,
     accountId,
     imei,
     timestamp: new Date(value.timestamp),
     receivedAt: new Date(nowMs),
-    ...kind.kept(value),
+    ...kind.toStored(value),
   }));
-  await keepIngested(deps, { accountId }, kind.name, kept as never);
+  await keepIngested(deps, { accountId }, kind.name, stored as never);
 }
 
 /** Returns the sender: by the two platform headers, which the guard has checked, or by the token of the body. */
-async function senderOf({ records, limits }: Parts, body: PushBody, context: RequestContext): Promise<Sender> {
+async function authenticateSender(
+  { records, limits }: IngestDeps,
+  body: PushBody,
+  context: RequestContext,
+): Promise<Sender> {
   const caller = findCaller(context);
   if (caller !== undefined) {
     await limits.consume('partner', `key:${caller.keyId ?? 0}`, context);
@@ -133,7 +137,7 @@ async function senderOf({ records, limits }: Parts, body: PushBody, context: Req
       'A partner token is required: send `token` in the body, or both platform headers.',
     );
   }
-  const partner = await partnerOf(records, body.token, address);
+  const partner = await findPartnerWithToken(records, body.token, address);
   if (partner === null) {
     // Guesses count against the address of the caller.
     await limits.consume('platform', `ip:${address}`, context);
@@ -143,7 +147,7 @@ async function senderOf({ records, limits }: Parts, body: PushBody, context: Req
   return { accountId: partner.accountId, partnerId: partner._id, imeiPrefixes: partner.imeiPrefixes };
 }
 
-function itemsOf(body: PushBody): readonly unknown[] {
+function parseItems(body: PushBody): readonly unknown[] {
   const path = body.data_list === undefined && body.data !== undefined ? '/data' : '/data_list';
   const value = body.data_list ?? body.data;
   const items: unknown = typeof value === 'string' ? parseJsonBody(Buffer.from(value)) : value;
@@ -159,7 +163,7 @@ function itemsOf(body: PushBody): readonly unknown[] {
 class KnownDevices {
   readonly #deps: Pick<Deps, 'records' | 'config'>;
   readonly #sender: Sender;
-  readonly #refusals = new Map<string, string | null>();
+  readonly #rejections = new Map<string, string | null>();
 
   constructor(deps: Pick<Deps, 'records' | 'config'>, sender: Sender) {
     this.#deps = deps;
@@ -170,12 +174,12 @@ class KnownDevices {
    * Returns why a device is rejected, or null. A device of another account is unknown, so that numbers cannot be
    * probed.
    */
-  async refusalOf(imei: string, recordedImei: string): Promise<string | null> {
-    const known = this.#refusals.get(imei);
+  async findRejection(imei: string, recordedImei: string): Promise<string | null> {
+    const known = this.#rejections.get(imei);
     if (known !== undefined) return known;
-    const refusal = (await this.#isKnown(imei, recordedImei)) ? null : 'unknown device';
-    this.#refusals.set(imei, refusal);
-    return refusal;
+    const rejection = (await this.#isKnown(imei, recordedImei)) ? null : 'unknown device';
+    this.#rejections.set(imei, rejection);
+    return rejection;
   }
 
   async #isKnown(imei: string, recordedImei: string): Promise<boolean> {

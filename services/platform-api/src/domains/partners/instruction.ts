@@ -18,14 +18,14 @@ type Content = readonly [proNo: number, content: object | string];
  * Converts a command to the hub's format; null if the command channel does not support it. As in the hub, times are in
  * the camera's local time.
  */
-export function partnerInstructionOf(command: DeviceCommand): PartnerInstruction | null {
-  const found = contentOf(command);
+export function toPartnerInstruction(command: DeviceCommand): PartnerInstruction | null {
+  const found = toContent(command);
   if (found === null) return null;
   const [proNo, content] = found;
   return { proNo, cmdContent: typeof content === 'string' ? content : JSON.stringify(content) };
 }
 
-function contentOf(command: DeviceCommand): Content | null {
+function toContent(command: DeviceCommand): Content | null {
   switch (command.kind) {
     case 'wakeUp':
       return [proNos.onlineText, statusQuery];
@@ -34,23 +34,23 @@ function contentOf(command: DeviceCommand): Content | null {
     case 'terminalControl':
       return [proNos.terminalControl, { command: command.command, parameters: command.parameters ?? '' }];
     case 'setParameters':
-      return [proNos.setParameters, Object.fromEntries(command.parameters.map(parameterOf))];
+      return [proNos.setParameters, Object.fromEntries(command.parameters.map(toParameter))];
     case 'takePictures': {
       const { channel, count: cmd, intervalSeconds: interval, isStored, ...more } = command;
       const { resolution, quality, brightness, contrast, saturation, chroma } = more;
-      const look = { resolution, quality, brightness, contrast, saturation, chroma };
-      return [proNos.takePictures, { channel, cmd, interval, saveFlag: isStored ? 1 : 0, ...look }];
+      const kind = { resolution, quality, brightness, contrast, saturation, chroma };
+      return [proNos.takePictures, { channel, cmd, interval, saveFlag: isStored ? 1 : 0, ...kind }];
     }
     default:
-      return videoContentOf(command);
+      return toVideoContent(command);
   }
 }
 
-function videoContentOf(command: DeviceCommand): Content | null {
+function toVideoContent(command: DeviceCommand): Content | null {
   switch (command.kind) {
     case 'startLive': {
       const { channel, dataType, streamType: codeStreamType } = command;
-      return [proNos.startLive, { channel, dataType, codeStreamType, ...liveServerOf(command) }];
+      return [proNos.startLive, { channel, dataType, codeStreamType, ...toLiveServer(command) }];
     }
     case 'controlLive': {
       const { channel, control: cmd, closeType: dataType, streamType: codeStreamType } = command;
@@ -59,25 +59,25 @@ function videoContentOf(command: DeviceCommand): Content | null {
     case 'startPlayback': {
       const { server: serverAddress, tcpPort, udpPort, playbackMode: playMethod, speed: forwardRewind } = command;
       const how = { playMethod, forwardRewind };
-      return [proNos.startPlayback, { serverAddress, tcpPort, udpPort, ...clipOf(command), ...how }];
+      return [proNos.startPlayback, { serverAddress, tcpPort, udpPort, ...toClip(command), ...how }];
     }
     case 'controlPlayback': {
       const { channel, control: playCtrl, speed: forwardRewind, seekTime } = command;
       return [proNos.controlPlayback, { channel, playCtrl, forwardRewind, beginTime: seekTime ?? '' }];
     }
     case 'listRecordings':
-      return [proNos.listRecordings, { ...clipOf(command), alarmFlag: alarmOf(command.alarmFlags) }];
+      return [proNos.listRecordings, { ...toClip(command), alarmFlag: toAlarm(command.alarmFlags) }];
     case 'requestUpload': {
       const { server: serverAddress, port, username: userName, password, path: fileUploadPath, conditions } = command;
       const where = { serverAddress, port, userName, password, fileUploadPath, condition: conditions };
-      return [proNos.requestUpload, { ...where, ...clipOf(command), alarmFlag: alarmOf(command.alarmFlags) }];
+      return [proNos.requestUpload, { ...where, ...toClip(command), alarmFlag: toAlarm(command.alarmFlags) }];
     }
     default:
       return null;
   }
 }
 
-const liveServerOf = ({ server, tcpPort, udpPort }: { server: string; tcpPort: number; udpPort: number }) => ({
+const toLiveServer = ({ server, tcpPort, udpPort }: { server: string; tcpPort: number; udpPort: number }) => ({
   videoIP: server,
   videoTCPPort: String(tcpPort),
   videoUDPPort: String(udpPort),
@@ -92,7 +92,7 @@ interface Clip {
   readonly endTime: string | null;
 }
 
-const clipOf = ({ channel, mediaType, streamType, storageType, startTime, endTime }: Clip) => ({
+const toClip = ({ channel, mediaType, streamType, storageType, startTime, endTime }: Clip) => ({
   channel,
   resourceType: mediaType,
   codeType: streamType,
@@ -102,13 +102,13 @@ const clipOf = ({ channel, mediaType, streamType, storageType, startTime, endTim
 });
 
 /** Returns a number if JSON readers can represent it exactly, else the text. */
-const alarmOf = (flags: string): number | string => (Number.isSafeInteger(Number(flags)) ? Number(flags) : flags);
+const toAlarm = (flags: string): number | string => (Number.isSafeInteger(Number(flags)) ? Number(flags) : flags);
 
 /**
  * Keys are decimal ids, as in the hub. Values that are neither numbers nor text in the table of the standard are
  * hexadecimal.
  */
-function parameterOf({ id, valueHex }: { id: number; valueHex: string }): [string, string] {
+function toParameter({ id, valueHex }: { id: number; valueHex: string }): [string, string] {
   const value = readParameterValue({ id, bytes: Buffer.from(valueHex, 'hex') });
   return [String(id), value === undefined ? valueHex : String(value)];
 }

@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto';
 import { parsePartnerReport, readTelemetryBatch, type TelemetryReport } from '@fleet/bus';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { type Client, PlatformHarness } from '../../testing/platform-harness.ts';
-import { recordVehicle } from '../vehicles/use-cases.ts';
+import { ensureVehicle } from '../vehicles/use-cases.ts';
 
 jest.setTimeout(60_000);
 
@@ -116,7 +116,7 @@ describe('pushgps', () => {
   it("accepts only vehicles and mining devices of the partner's account", async () => {
     const { accountId, owner: user } = harness.ours;
     const imei = newImei();
-    await recordVehicle(harness.records, { accountId, ownerUserId: user.id, vehicleNo: `V${imei.slice(-6)}`, imei });
+    await ensureVehicle(harness.records, { accountId, ownerUserId: user.id, vehicleNo: `V${imei.slice(-6)}`, imei });
     expect(await anyone.post(gps, { token, data_list: [point(imei)] })).toMatchObject(counts(1));
     const theirs = await newDevice(harness.as(harness.theirs.owner));
     const ofTheirs = await newToken({ name: 'Their hub' }, harness.as(harness.theirs.owner));

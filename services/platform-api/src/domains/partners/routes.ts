@@ -16,7 +16,7 @@ import { parseJsonOrForm } from '../../platform/forms.ts';
 import { idParams, toRecordResponse } from '../../platform/schemas.ts';
 import { commandLevelOf } from './command-level.ts';
 import { pushHeartbeats, pushPositions } from './ingest.ts';
-import { vendorError } from './rules.ts';
+import { toVendorError } from './rules.ts';
 import {
   createPartnerBody,
   listPartnersQuery,
@@ -153,7 +153,7 @@ const ingest = {
   bodyTypes: ['application/json', 'application/x-www-form-urlencoded', 'multipart/form-data'],
   bodyLimitBytes: 2 * 1024 * 1024,
   readBody: async (bytes, context) => (await parseJsonOrForm(bytes, context)) ?? {},
-  renderError: vendorError,
+  renderError: toVendorError,
   response: pushResponse,
   errors: {
     400: failure('The push is invalid: code 1001.'),

@@ -1,6 +1,6 @@
 import { AppError } from '@fleet/service-kit';
 import { describe, expect, it } from '@jest/globals';
-import { readHeartbeat, readPosition, readTime, vendorError } from './rules.ts';
+import { parseHeartbeat, parsePosition, parseTime, toVendorError } from './rules.ts';
 
 const nowMs = Date.UTC(2026, 0, 31, 8, 15, 30);
 const item = { deviceImei: '868120303960832', lat: 22.577, lng: 113.916, gpsTime: '2026-01-31 08:15:00' };
@@ -19,19 +19,19 @@ describe('readTime', () => {
     [true, null],
     ['', null],
   ])('parses %j', (value, ms) => {
-    expect(readTime(value)).toBe(ms);
+    expect(parseTime(value)).toBe(ms);
   });
 });
 
 describe('readPosition', () => {
   it('reads vendor and plain field names, and converts units', () => {
     const vendor = { ...item, gpsSpeed: 42, direction: 359.8, acc: 1, mileage: 12_500, satelliteNum: 9, gpsMode: 1 };
-    expect(readPosition(vendor, nowMs)).toMatchObject({
+    expect(parsePosition(vendor, nowMs)).toMatchObject({
       imei: '868120303960832',
       value: { speed: 42, course: 0, ignition: true, odometerKm: 12.5, satellites: 9, backfilled: true },
     });
     const plain = { imei: '013800138000', latitude: -1.5, longitude: 2, timestamp: nowMs, speed: 3, course: 90 };
-    expect(readPosition(plain, nowMs)).toMatchObject({
+    expect(parsePosition(plain, nowMs)).toMatchObject({
       imei: '13800138000',
       recordedImei: '013800138000',
       value: { latitude: -1.5, speed: 3, course: 90, ignition: null, timestamp: nowMs, backfilled: false },
@@ -55,23 +55,27 @@ describe('readPosition', () => {
     ['acc 2', { ...item, acc: 2 }],
     ['a speed as text', { ...item, gpsSpeed: 'fast' }],
   ])('returns a reason for %s', (_case, bad) => {
-    expect(typeof readPosition(bad, nowMs)).toBe('string');
+    expect(typeof parsePosition(bad, nowMs)).toBe('string');
   });
 
   it('accepts a time up to ten minutes ahead', () => {
-    expect(readPosition({ ...item, gpsTime: nowMs + 600_000 }, nowMs)).toMatchObject({ value: { latitude: 22.577 } });
+    expect(parsePosition({ ...item, gpsTime: nowMs + 600_000 }, nowMs)).toMatchObject({ value: { latitude: 22.577 } });
   });
 });
 
 describe('readHeartbeat', () => {
   it('returns the vendor values, with the current time as default', () => {
-    expect(readHeartbeat({ deviceImei: '868120303960832', powerLevel: 80, voltage: 12.1, other: 1 }, nowMs)).toEqual({
+    expect(parseHeartbeat({ deviceImei: '868120303960832', powerLevel: 80, voltage: 12.1, other: 1 }, nowMs)).toEqual({
       imei: '868120303960832',
       recordedImei: '868120303960832',
       value: { timestamp: nowMs, values: { powerLevel: 80, voltage: 12.1 } },
     });
-    expect(readHeartbeat({ deviceImei: '868120303960832', powerLevel: 101 }, nowMs)).toBe('powerLevel is out of range');
-    expect(readHeartbeat({ deviceImei: '868120303960832', gateTime: 'x' }, nowMs)).toBe('gateTime is not a valid time');
+    expect(parseHeartbeat({ deviceImei: '868120303960832', powerLevel: 101 }, nowMs)).toBe(
+      'powerLevel is out of range',
+    );
+    expect(parseHeartbeat({ deviceImei: '868120303960832', gateTime: 'x' }, nowMs)).toBe(
+      'gateTime is not a valid time',
+    );
   });
 });
 
@@ -85,7 +89,7 @@ describe('vendorError', () => {
     ['unavailable', 503],
   ] as const)('maps %s to the code %i', (code, vendorCode) => {
     const error = new AppError(code, 'No.');
-    expect(vendorError(error, 'r1')).toEqual({
+    expect(toVendorError(error, 'r1')).toEqual({
       code: vendorCode,
       message: 'No.',
       status: error.status,

@@ -2,7 +2,7 @@ import { AccountRepository } from '../../store/account-repository.ts';
 import type { RecordStore } from '../../store/record-store.ts';
 import type { Partner } from './schema.ts';
 
-export const partnersIn = (records: RecordStore): AccountRepository<Partner> =>
+export const partnerCollection = (records: RecordStore): AccountRepository<Partner> =>
   new AccountRepository<Partner>(records, 'partners', { unique: { tokenSha256: 'system' } });
 
 /** Finds a partner of any account: the token alone identifies it. */

@@ -20,8 +20,8 @@ export interface DeviceReport {
 }
 
 /** Timeout after which the broker counts as unavailable. */
-const giveUpAfterMs = 10_000;
-const largestReportBytes = 8 * 1024;
+const timeoutMs = 10_000;
+const maxReportBytes = 8 * 1024;
 
 /** Publishes reports of partners to the stream of terminals' reports. */
 export class PartnerTelemetry {
@@ -33,8 +33,8 @@ export class PartnerTelemetry {
   constructor(bus: Bus, config: Pick<Config, 'TELEMETRY_PARTITIONS' | 'JETSTREAM_REPLICAS'>, log: Logger) {
     this.#bus = bus;
     this.#config = config;
-    const onRefused = (detail: string): void => log.warn({ detail }, "could not store a partner's reports yet");
-    this.#publisher = new JetStreamPublisher(bus, { timeoutMs: giveUpAfterMs, onRejected: onRefused });
+    const onRejected = (detail: string): void => log.warn({ detail }, "could not store a partner's reports yet");
+    this.#publisher = new JetStreamPublisher(bus, { timeoutMs, onRejected });
   }
 
   /** Resolves once JetStream has stored all reports; throws 503 if it does not. */
@@ -46,7 +46,7 @@ export class PartnerTelemetry {
       const partition = telemetryPartition(imei, this.#config.TELEMETRY_PARTITIONS);
       const batch = batches.get(partition) ?? new TelemetryBatch();
       batches.set(partition, batch);
-      if (batch.size + largestReportBytes > maxBatchBytes) sent.push(this.#publish(partition, batch));
+      if (batch.size + maxReportBytes > maxBatchBytes) sent.push(this.#publish(partition, batch));
       appendPartnerReport(batch, imei, receivedAtMs, report);
     }
     for (const [partition, batch] of batches) sent.push(this.#publish(partition, batch));
@@ -68,7 +68,7 @@ export class PartnerTelemetry {
   }
 
   async #ensureStreams(): Promise<void> {
-    this.#streams ??= this.#makeStreams();
+    this.#streams ??= this.#createStreams();
     try {
       await this.#streams;
     } catch (cause) {
@@ -78,7 +78,7 @@ export class PartnerTelemetry {
     }
   }
 
-  async #makeStreams(): Promise<void> {
+  async #createStreams(): Promise<void> {
     await ensureStreams(await this.#bus.jetstreamManager(), { replicas: this.#config.JETSTREAM_REPLICAS });
   }
 }

@@ -17,30 +17,30 @@ import type { RecordStore } from '../../store/record-store.ts';
 import { isAccountActive } from '../accounts/account-status.ts';
 import { audit } from '../audit/use-cases.ts';
 import { authorizeLevelChange, commandLevelOf } from './command-level.ts';
-import { PartnerDevices } from './devices-store.ts';
-import { commandAddress, partnerGuard } from './partner-hub.ts';
-import { commandTokenPurpose, newToken, tokenHash } from './rules.ts';
+import { commandAddress, partnerGuard } from './partner-client.ts';
+import { PartnerDevices } from './partner-devices.ts';
+import { commandTokenPurpose, hashToken, newToken } from './rules.ts';
 import type { CreatePartnerBody, Partner, UpdatePartnerBody } from './schema.ts';
-import { findPartnerByToken, partnersIn } from './store.ts';
+import { findPartnerByToken, partnerCollection } from './store.ts';
 
-type Parts = Pick<Deps, 'records' | 'log'>;
-type MakeParts = Parts & Pick<Deps, 'config' | 'database' | 'encryption'>;
+type PartnerDeps = Pick<Deps, 'records' | 'log'>;
+type CreatePartnerDeps = PartnerDeps & Pick<Deps, 'config' | 'database' | 'encryption'>;
 
 const maxPartners = 100;
 
 /** Creates a partner and returns its token, which is not returned again. */
 export async function createPartner(
-  deps: MakeParts,
+  deps: CreatePartnerDeps,
   caller: Caller,
   body: CreatePartnerBody,
 ): Promise<{ partner: Partner; token: string }> {
   const { name, imei_prefixes: imeiPrefixes = [], ip_allowlist: ipAllowlist = [] } = body;
-  checkNetworks(ipAllowlist);
+  assertNetworks(ipAllowlist);
   const { command_level: commandLevel = defaultCommandLevel } = body;
   await authorizeLevelChange(deps, caller, { from: defaultCommandLevel, to: commandLevel }, body.code);
-  const channel = await channelOf(deps, caller, body, { commandUrl: null, sealedCommandToken: null });
+  const channel = await toCommandChannel(deps, caller, body, { commandUrl: null, sealedCommandToken: null });
   const token = newToken();
-  const credentials = { tokenSha256: tokenHash(token), hint: token.slice(-4) };
+  const credentials = { tokenSha256: hashToken(token), hint: token.slice(-4) };
   const fields = { name, imeiPrefixes, ipAllowlist, ...credentials, ...channel, commandLevel };
   const partner = await insertWithinQuota(
     deps.database,
@@ -49,22 +49,22 @@ export async function createPartner(
       limit: maxPartners,
       message: `Partner limit reached: an account may have ${maxPartners} partners.`,
     },
-    () => partnersIn(deps.records).count(caller),
-    () => partnersIn(deps.records).insert(caller, fields),
+    () => partnerCollection(deps.records).count(caller),
+    () => partnerCollection(deps.records).insert(caller, fields),
   );
   await audit(deps, caller, 'partners.create', { type: 'partners', id: partner._id }, { command_level: commandLevel });
   return { partner, token };
 }
 
 export async function readPartner({ records }: Pick<Deps, 'records'>, caller: Caller, id: number): Promise<Partner> {
-  const partner = await partnersIn(records).find(caller, id);
+  const partner = await partnerCollection(records).find(caller, id);
   if (partner === null) throw notFound(id);
   return partner;
 }
 
 /** Updates a partner. Its own token does not change. */
 export async function updatePartner(
-  deps: MakeParts & Pick<Deps, 'partnerChannels'>,
+  deps: CreatePartnerDeps & Pick<Deps, 'partnerChannels'>,
   caller: Caller,
   id: number,
   body: UpdatePartnerBody,
@@ -72,11 +72,11 @@ export async function updatePartner(
 ): Promise<Partner> {
   const before = await readPartner(deps, caller, id);
   const { name, imei_prefixes: imeiPrefixes, ip_allowlist: ipAllowlist, command_level: commandLevel } = body;
-  checkNetworks(ipAllowlist ?? []);
-  const channel = await channelOf(deps, caller, body, before);
+  assertNetworks(ipAllowlist ?? []);
+  const channel = await toCommandChannel(deps, caller, body, before);
   await authorizeLevelChange(deps, caller, { from: commandLevelOf(before), to: commandLevel }, body.code);
   const change = { ...omitUndefined({ name, imeiPrefixes, ipAllowlist, commandLevel }), ...channel };
-  const partner = await partnersIn(deps.records).update(caller, id, change, expectedVersion);
+  const partner = await partnerCollection(deps.records).update(caller, id, change, expectedVersion);
   if (partner === null) throw notFound(id);
   deps.partnerChannels.invalidate();
   const level = commandLevelOf(partner);
@@ -87,7 +87,7 @@ export async function updatePartner(
 
 const notFound = (id: number): AppError => new AppError('not_found', `There is no partner ${id}.`);
 
-function checkNetworks(networks: readonly string[]): void {
+function assertNetworks(networks: readonly string[]): void {
   const wrong = networks.findIndex((network) => !isCidr(network));
   if (wrong >= 0)
     throw validationError([{ path: `/ip_allowlist/${wrong}`, message: 'must be an address or a network' }]);
@@ -99,44 +99,44 @@ type Channel = Pick<Partner, 'commandUrl' | 'sealedCommandToken'>;
  * Returns the server that commands the devices: an address that the platform may connect to, and a sealed token. The
  * token of one address is never sent to another.
  */
-async function channelOf(
-  deps: MakeParts,
+async function toCommandChannel(
+  deps: CreatePartnerDeps,
   { accountId }: Scope,
-  { command_url: wantedUrl, command_token: token }: UpdatePartnerBody,
+  { command_url: requestedUrl, command_token: token }: UpdatePartnerBody,
   before: Channel,
 ): Promise<Channel> {
-  const url = wantedUrl === undefined ? (before.commandUrl ?? null) : wantedUrl;
+  const url = requestedUrl === undefined ? (before.commandUrl ?? null) : requestedUrl;
   if (url === null) {
     if (typeof token === 'string') throw validationError([{ path: '/command_token', message: 'needs command_url' }]);
     return { commandUrl: null, sealedCommandToken: null };
   }
-  if (url !== before.commandUrl) await checkAddress(deps, url);
-  const kept = url === before.commandUrl ? (before.sealedCommandToken ?? null) : null;
-  if (token === undefined) return { commandUrl: url, sealedCommandToken: kept };
+  if (url !== before.commandUrl) await assertAddressAllowed(deps, url);
+  const keptToken = url === before.commandUrl ? (before.sealedCommandToken ?? null) : null;
+  if (token === undefined) return { commandUrl: url, sealedCommandToken: keptToken };
   const sealedCommandToken = token === null ? null : deps.encryption.seal(token, commandTokenPurpose(accountId));
   return { commandUrl: url, sealedCommandToken };
 }
 
-async function checkAddress(deps: Pick<Deps, 'config'>, url: string): Promise<void> {
+async function assertAddressAllowed(deps: Pick<Deps, 'config'>, url: string): Promise<void> {
   if (url.includes('?')) throw validationError([{ path: '/command_url', message: 'must not have a query' }]);
   const verdict = await partnerGuard(deps.config).check(commandAddress(url));
   if (verdict.kind !== 'allowed') throw validationError([{ path: '/command_url', message: verdict.reason }]);
 }
 
 export const listPartners = (
-  { records }: Parts,
+  { records }: PartnerDeps,
   scope: Scope,
-  part: { readonly sorting: Sort; readonly paging: Pagination },
-): Promise<Page<Partner>> => partnersIn(records).list(scope, part);
+  options: { readonly sorting: Sort; readonly paging: Pagination },
+): Promise<Page<Partner>> => partnerCollection(records).list(scope, options);
 
 /** Deletes a partner, which invalidates its token. Returns the deleted partner. */
 export async function deletePartner(
-  deps: Parts & Pick<Deps, 'partnerChannels'>,
+  deps: PartnerDeps & Pick<Deps, 'partnerChannels'>,
   caller: Caller,
   id: number,
   expectedVersion: number | undefined,
 ): Promise<Partner> {
-  const partner = await partnersIn(deps.records).remove(caller, id, { expectedVersion });
+  const partner = await partnerCollection(deps.records).remove(caller, id, { expectedVersion });
   if (partner === null) throw notFound(id);
   deps.partnerChannels.invalidate();
   await audit(deps, caller, 'partners.delete', { type: 'partners', id });
@@ -144,16 +144,20 @@ export async function deletePartner(
 }
 
 /** Returns the partner with a token, or null. With `address`, also null if the partner does not allow that address. */
-export async function partnerOf(records: RecordStore, token: string, address?: string): Promise<Partner | null> {
+export async function findPartnerWithToken(
+  records: RecordStore,
+  token: string,
+  address?: string,
+): Promise<Partner | null> {
   if (token === '' || token.length > 256) return null;
-  return partnerOfHash(records, tokenHash(token), address);
+  return findPartnerWithTokenHash(records, hashToken(token), address);
 }
 
 /**
- * Same as `partnerOf`, by the SHA-256 of the token, which is all that leaves device-api. Hashes cannot be guessed, so
+ * Same as `findPartnerWithToken`, by the SHA-256 of the token, which is all that leaves device-api. Hashes cannot be guessed, so
  * the time of their comparison reveals nothing.
  */
-export async function partnerOfHash(
+export async function findPartnerWithTokenHash(
   records: RecordStore,
   tokenSha256: string,
   address?: string,

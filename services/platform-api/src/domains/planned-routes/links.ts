@@ -7,7 +7,7 @@ import { audit } from '../audit/use-cases.ts';
 import { lastLocationsIfKnown } from '../last-positions/queries.ts';
 import { readStatesOfRedis } from '../vehicle-states/queries.ts';
 import { ownVehicleIds } from '../vehicles/assignments.ts';
-import { namedTo, ownVehicle, vehicleNotFound, visibleVehicle } from '../vehicles/visibility.ts';
+import { assertOwnVehicle, createNamingCheck, vehicleNotFound, visibleVehicle } from '../vehicles/visibility.ts';
 import { progressFromState, type RouteState, routeRuleName } from './progress.ts';
 import { unlinkVehicle } from './queries.ts';
 import { toProgressResponse, toRouteResponse } from './responses.ts';
@@ -62,7 +62,7 @@ async function assertLinkable(
   vehicleId: number,
   ids: readonly number[],
 ): Promise<void> {
-  await ownVehicle(deps, caller, vehicleId);
+  await assertOwnVehicle(deps, caller, vehicleId);
   const found = await routeCollection(deps.records).project(caller, [], { _id: { $in: [...ids] } });
   assertAllFound(
     'route',
@@ -95,7 +95,7 @@ export async function listLinkedRoutes(
   const { imei } = vehicle;
   const location = imei === null ? undefined : (await lastLocationsIfKnown(deps, [imei])).get(imei);
   const state = imei === null ? undefined : await readRouteState(deps, imei, vehicleId);
-  const canNameVehicle = await namedTo(deps, caller);
+  const canNameVehicle = await createNamingCheck(deps, caller);
   const response = items.map((route) => {
     const estimated =
       location?.gpsValid === true ? estimateProgress(route, [location.latitude, location.longitude]) : null;

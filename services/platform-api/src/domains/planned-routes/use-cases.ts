@@ -7,7 +7,7 @@ import { toSorting } from '../../platform/fields.ts';
 import { type Change, type Filter, substringFilter } from '../../store/account-repository.ts';
 import { updateWithVersion } from '../../store/optimistic-retry.ts';
 import { audit } from '../audit/use-cases.ts';
-import { namedTo } from '../vehicles/visibility.ts';
+import { createNamingCheck } from '../vehicles/visibility.ts';
 import { toRouteResponse } from './responses.ts';
 import {
   createPath,
@@ -38,7 +38,7 @@ export async function listRoutes(
     sorting: toSorting(query.sort, sortFields),
     paging,
   });
-  const canNameVehicle = await namedTo(deps, caller);
+  const canNameVehicle = await createNamingCheck(deps, caller);
   return { items: items.map((route) => toRouteResponse(route, canNameVehicle)), total };
 }
 
@@ -57,7 +57,7 @@ async function findRoute(deps: RouteDeps, caller: Caller, id: number): Promise<S
 /** Returns a route that the caller may see, or null. */
 export async function readRoute(deps: RouteDeps, caller: Caller, id: number): Promise<RouteResponse | null> {
   const route = await findRoute(deps, caller, id);
-  return route === null ? null : toRouteResponse(route, await namedTo(deps, caller));
+  return route === null ? null : toRouteResponse(route, await createNamingCheck(deps, caller));
 }
 
 export async function createRoute(

@@ -14,7 +14,7 @@ import type { Deps } from '../../platform/deps.ts';
 import { toSorting } from '../../platform/fields.ts';
 import { recordId } from '../../platform/schemas.ts';
 import { noSubscription } from '../billing/schema.ts';
-import { openLink } from './opening.ts';
+import { openLink } from './open-link.ts';
 import { toLinkResponse } from './responses.ts';
 import { slugPattern } from './rules.ts';
 import { createBody, linkResponseSchema, listQuery, sharedViewResponseSchema } from './schema.ts';

@@ -6,8 +6,8 @@ import { testPosition } from '../../testing/positions.ts';
 import type { LastLocation } from '../last-positions/schema.ts';
 import { writeLastLocation } from '../last-positions/store.ts';
 import { appendPositions } from '../positions/store.ts';
-import { etaMs, newSlug, requireLive, slugPattern } from './rules.ts';
-import { linksIn } from './store.ts';
+import { assertLive, createSlug, estimateArrivalMs, slugPattern } from './rules.ts';
+import { shareLinkCollection } from './store.ts';
 
 jest.setTimeout(60_000);
 let harness: PlatformHarness;
@@ -51,7 +51,7 @@ const open = (slug: unknown, headers?: Record<string, string>) =>
 
 describe('newSlug', () => {
   it('creates unique slugs of 22 base62 characters, all about equally frequent', () => {
-    const slugs = Array.from({ length: 20_000 }, newSlug);
+    const slugs = Array.from({ length: 20_000 }, createSlug);
     expect(new Set(slugs).size).toBe(slugs.length);
     expect(slugs.every((slug) => new RegExp(slugPattern).test(slug))).toBe(true);
     const counts = new Map<string, number>();
@@ -63,24 +63,24 @@ describe('newSlug', () => {
 });
 
 describe('rules', () => {
-  it('requireLive throws the reason why a link has ended', () => {
+  it('assertLive throws the reason why a link has ended', () => {
     const now = new Date();
     const link = { revokedAt: null, expiresAt: new Date(now.getTime() + 1), isUsedUp: false };
-    expect(() => requireLive(link, now)).not.toThrow();
+    expect(() => assertLive(link, now)).not.toThrow();
     const code = (name: string) => expect.objectContaining({ code: name, status: 410 });
-    expect(() => requireLive({ ...link, revokedAt: now }, now)).toThrow(code('share_link_revoked'));
-    expect(() => requireLive({ ...link, expiresAt: now }, now)).toThrow(code('share_link_expired'));
-    expect(() => requireLive({ ...link, isUsedUp: true }, now)).toThrow(code('share_link_used_up'));
+    expect(() => assertLive({ ...link, revokedAt: now }, now)).toThrow(code('share_link_revoked'));
+    expect(() => assertLive({ ...link, expiresAt: now }, now)).toThrow(code('share_link_expired'));
+    expect(() => assertLive({ ...link, isUsedUp: true }, now)).toThrow(code('share_link_used_up'));
   });
 
   it('etaMs estimates the arrival from distance and speed', () => {
     const from = { latitude: 0, longitude: 0, speed: 0 };
     const to = { latitude: 0, longitude: 1 };
     // 111.2 km times the detour factor, at 40 km/h.
-    expect(etaMs(from, to, 0) / hourMs).toBeCloseTo(3.61, 1);
-    expect(etaMs({ ...from, speed: 120 }, to, 0) / hourMs).toBeCloseTo(1.2, 1);
-    expect(etaMs(from, from, 5)).toBe(5);
-    expect(etaMs(from, to, 0, 20) / etaMs(from, to, 0, 60)).toBeCloseTo(3);
+    expect(estimateArrivalMs(from, to, 0) / hourMs).toBeCloseTo(3.61, 1);
+    expect(estimateArrivalMs({ ...from, speed: 120 }, to, 0) / hourMs).toBeCloseTo(1.2, 1);
+    expect(estimateArrivalMs(from, from, 5)).toBe(5);
+    expect(estimateArrivalMs(from, to, 0, 20) / estimateArrivalMs(from, to, 0, 60)).toBeCloseTo(3);
   });
 });
 
@@ -110,7 +110,7 @@ describe('POST /api/share-links', () => {
     const link = await makeLink({ password: 'open sesame' });
     expect(link['has_password']).toBe(true);
     expect(JSON.stringify(link)).not.toContain('sesame');
-    const stored = await linksIn(harness.records).find(harness.ours, link.id);
+    const stored = await shareLinkCollection(harness.records).find(harness.ours, link.id);
     expect(JSON.stringify(stored)).not.toContain('sesame');
     expect(stored?.passwordHash).toMatch(/^\$argon2id\$/);
   });
@@ -191,9 +191,9 @@ describe('GET and DELETE /api/share-links', () => {
 
 describe('DELETE /api/share-links/:id', () => {
   it('is limited to the creator of the link and to owners and admins of the account', async () => {
-    const [maker, colleague] = [harness.as(await harness.user('manager')), harness.as(await harness.user('manager'))];
+    const [creator, colleague] = [harness.as(await harness.user('manager')), harness.as(await harness.user('manager'))];
     for (const role of ['owner', 'admin'] as const) {
-      const { data } = await maker.post(links, { vehicle_id: vehicleId });
+      const { data } = await creator.post(links, { vehicle_id: vehicleId });
       expect((await colleague.delete(`${links}/${data.id}`)).status).toBe(404);
       expect((await theirs.delete(`${links}/${data.id}`)).status).toBe(404);
       expect((await open(data['slug'])).status).toBe(200);
@@ -201,7 +201,7 @@ describe('DELETE /api/share-links/:id', () => {
         id: data.id,
       });
       expect((await open(data['slug'])).body).toMatchObject({ code: 'share_link_revoked' });
-      const kept = (await maker.get(`${links}?active=false&vehicle_id=${vehicleId}`)).items;
+      const kept = (await creator.get(`${links}?active=false&vehicle_id=${vehicleId}`)).items;
       expect(kept.map(({ id }) => id)).toContain(data.id);
     }
   });
@@ -324,12 +324,14 @@ describe('GET /api/public/share-links/:slug', () => {
   });
 
   it('returns 404 for unknown links, and 410 for links that have ended', async () => {
-    for (const slug of [newSlug(), 'x', `${newSlug()}0`, '..%2F..', '%00'])
+    for (const slug of [createSlug(), 'x', `${createSlug()}0`, '..%2F..', '%00'])
       expect((await open(slug)).body).toMatchObject({ status: 404 });
     const [revoked, expired] = [await makeLink(), await makeLink()];
     await owner.delete(`${links}/${revoked.id}`);
     expect((await open(revoked['slug'])).body).toMatchObject({ status: 410, code: 'share_link_revoked' });
-    await linksIn(harness.records).update(harness.ours, expired.id, { expiresAt: new Date(Date.now() - 1) });
+    await shareLinkCollection(harness.records).update(harness.ours, expired.id, {
+      expiresAt: new Date(Date.now() - 1),
+    });
     const response = await open(expired['slug']);
     expect(response.body).toMatchObject({ status: 410, code: 'share_link_expired' });
     expect(response.headers.get('cache-control')).toBe('no-store');
@@ -365,7 +367,7 @@ describe('GET /api/public/share-links/:slug', () => {
       const from = {
         'x-forwarded-for': `2001:db8::${randomBytes(2).toString('hex')}:${randomBytes(2).toString('hex')}`,
       };
-      const anyone = async () => (await limited.anonymous.get(`/api/public/share-links/${newSlug()}`, from)).status;
+      const anyone = async () => (await limited.anonymous.get(`/api/public/share-links/${createSlug()}`, from)).status;
       expect([await anyone(), await anyone(), await anyone(), await anyone()]).toEqual([404, 404, 404, 429]);
     } finally {
       await limited.close();

@@ -4,12 +4,12 @@ import type { ShareLink } from './schema.ts';
 
 const collectionName = 'share_links';
 
-export const linksIn = (records: RecordStore): AccountRepository<ShareLink> =>
+export const shareLinkCollection = (records: RecordStore): AccountRepository<ShareLink> =>
   new AccountRepository<ShareLink>(records, collectionName, { unique: { slug: 'system' } });
 
-export const live = (now: Date): Filter => ({ revokedAt: null, isUsedUp: false, expiresAt: { $gt: now } });
+export const liveFilter = (now: Date): Filter => ({ revokedAt: null, isUsedUp: false, expiresAt: { $gt: now } });
 
-export const ended = (now: Date): Filter => ({
+export const endedFilter = (now: Date): Filter => ({
   $or: [{ revokedAt: { $ne: null } }, { isUsedUp: true }, { expiresAt: { $lte: now } }],
 });
 
@@ -42,7 +42,7 @@ export async function countView(records: RecordStore, link: ShareLink, now: Date
   const collection = records.collection<ShareLink>(collectionName);
   const filter: object = {
     _id: link._id,
-    ...live(now),
+    ...liveFilter(now),
     ...(link.maxViews === null ? {} : { viewCount: { $lt: link.maxViews } }),
   };
   const update: object = { $inc: { viewCount: 1 }, $set: { lastViewedAt: now } };
@@ -58,4 +58,5 @@ export const revokeLinks = (
   scope: Scope,
   of: { readonly vehicleId?: number; readonly userId?: number },
   now: Date,
-): Promise<number> => linksIn(records).updateMany(scope, { ...of, revokedAt: null }, { $set: { revokedAt: now } });
+): Promise<number> =>
+  shareLinkCollection(records).updateMany(scope, { ...of, revokedAt: null }, { $set: { revokedAt: now } });

@@ -7,33 +7,33 @@ import { insertWithinQuota } from '../../store/quota.ts';
 import { audit } from '../audit/use-cases.ts';
 import { assertSubscriptions } from '../billing/subscriptions.ts';
 import { hashPassword } from '../users/passwords.ts';
-import { ownVehicle } from '../vehicles/visibility.ts';
-import { newSlug, requireLive, storedPermissions } from './rules.ts';
+import { assertOwnVehicle } from '../vehicles/visibility.ts';
+import { assertLive, createSlug, normalizePermissions } from './rules.ts';
 import { type CreateBody, maxLiveLinks, type ShareLink } from './schema.ts';
-import { ended, findLinkById, linksIn, live, revokeLinks } from './store.ts';
+import { endedFilter, findLinkById, liveFilter, revokeLinks, shareLinkCollection } from './store.ts';
 
-type Parts = Pick<Deps, 'records' | 'log'>;
+type LinkDeps = Pick<Deps, 'records' | 'log'>;
 
 const hourMs = 3_600_000;
 
 /** Creates a link to a vehicle of the caller's account. */
 export async function createLink(
-  deps: Parts & Pick<Deps, 'config' | 'database'>,
+  deps: LinkDeps & Pick<Deps, 'config' | 'database'>,
   caller: Caller,
   body: CreateBody,
   now = new Date(),
 ): Promise<ShareLink> {
-  const { _id: vehicleId } = await ownVehicle(deps, caller, body.vehicle_id);
+  const { _id: vehicleId } = await assertOwnVehicle(deps, caller, body.vehicle_id);
   await assertSubscriptions(deps, caller, [vehicleId]);
-  const links = linksIn(deps.records);
+  const links = shareLinkCollection(deps.records);
   const password = body.password ?? null;
   const { destination = null } = body;
   const fields = {
-    slug: newSlug(),
+    slug: createSlug(),
     userId: caller.userId,
     vehicleId,
     label: body.label ?? null,
-    permissions: storedPermissions(body.permissions),
+    permissions: normalizePermissions(body.permissions),
     historyMinutes: body.history_minutes,
     maxViews: body.max_views ?? null,
     passwordHash: password === null ? null : await hashPassword(password),
@@ -55,7 +55,7 @@ export async function createLink(
       limit: maxLiveLinks,
       message: `Share link limit reached: a vehicle may have ${maxLiveLinks} live links.`,
     },
-    () => links.count(caller, { vehicleId, ...live(now) }),
+    () => links.count(caller, { vehicleId, ...liveFilter(now) }),
     () => links.insert(caller, fields),
   );
   const target = { type: 'share_links', id: link._id };
@@ -68,11 +68,14 @@ export const listLinks = (
   { records }: Pick<Deps, 'records'>,
   caller: Caller,
   filter: { readonly vehicleId: number | undefined; readonly active: boolean },
-  part: { readonly sorting: Sort; readonly paging: Pagination },
+  options: { readonly sorting: Sort; readonly paging: Pagination },
   now = new Date(),
 ): Promise<Page<ShareLink>> => {
   const own = { userId: caller.userId, ...(filter.vehicleId === undefined ? {} : { vehicleId: filter.vehicleId }) };
-  return linksIn(records).list(caller, { where: { ...own, ...(filter.active ? live(now) : ended(now)) }, ...part });
+  return shareLinkCollection(records).list(caller, {
+    where: { ...own, ...(filter.active ? liveFilter(now) : endedFilter(now)) },
+    ...options,
+  });
 };
 
 /**
@@ -80,13 +83,13 @@ export const listLinks = (
  * Clients that open it afterwards get 410.
  */
 export async function revokeLink(
-  deps: Parts,
+  deps: LinkDeps,
   caller: Caller,
   id: number,
   expectedVersion?: number,
   now = new Date(),
 ): Promise<ShareLink> {
-  const links = linksIn(deps.records);
+  const links = shareLinkCollection(deps.records);
   const own = isPermitted(caller.role, 'administration') ? {} : { userId: caller.userId };
   const link = await links.findOne(caller, { _id: id, ...own, revokedAt: null });
   // Revocation is the only change of a link.
@@ -108,12 +111,12 @@ export async function findLiveLink(
 ): Promise<ShareLink> {
   const link = await findLinkById(records, id);
   if (link === null) throw new AppError('not_found', 'There is no such share link.');
-  requireLive({ ...link, isUsedUp: false }, now);
+  assertLive({ ...link, isUsedUp: false }, now);
   return link;
 }
 
 /** Revokes the links of a deleted vehicle. */
-export async function endLinksOfVehicle(
+export async function revokeLinksOfVehicle(
   { records }: Pick<Deps, 'records'>,
   scope: Scope,
   vehicleId: number,
@@ -122,11 +125,15 @@ export async function endLinksOfVehicle(
 }
 
 /** Revokes the links of a removed user. */
-export async function endLinksOfUser({ records }: Pick<Deps, 'records'>, scope: Scope, userId: number): Promise<void> {
+export async function revokeLinksOfUser(
+  { records }: Pick<Deps, 'records'>,
+  scope: Scope,
+  userId: number,
+): Promise<void> {
   await revokeLinks(records, scope, { userId }, new Date());
 }
 
 /** Revokes the links of a deleted account. */
-export async function endLinksOfAccount({ records }: Pick<Deps, 'records'>, scope: Scope): Promise<void> {
+export async function revokeLinksOfAccount({ records }: Pick<Deps, 'records'>, scope: Scope): Promise<void> {
   await revokeLinks(records, scope, {}, new Date());
 }

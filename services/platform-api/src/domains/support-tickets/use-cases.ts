@@ -20,7 +20,8 @@ const repliesLimitBytes = 256 * 1024;
 /**
  * Returns the filter of visible tickets: all of the account for roles that may change the fleet, own ones for others.
  */
-const visiblePart = (caller: Caller): Filter => (isPermitted(caller.role, 'fleet') ? {} : { createdBy: caller.userId });
+const visibilityFilter = (caller: Caller): Filter =>
+  isPermitted(caller.role, 'fleet') ? {} : { createdBy: caller.userId };
 
 /** Returns a page of the tickets that the caller may see. */
 export function listTickets(
@@ -34,7 +35,7 @@ export function listTickets(
   return ticketsIn(records).list(caller, {
     where: {
       $and: [
-        visiblePart(caller),
+        visibilityFilter(caller),
         substringFilter(query.query, ['subject', 'message']),
         omitUndefined({ status, priority, vehicleId }),
       ],
@@ -46,7 +47,7 @@ export function listTickets(
 
 /** Returns a ticket that the caller may see; throws 404 otherwise. */
 export async function readTicket({ records }: Parts, caller: Caller, id: number): Promise<SupportTicket> {
-  const ticket = await ticketsIn(records).findOne(caller, { $and: [{ _id: id }, visiblePart(caller)] });
+  const ticket = await ticketsIn(records).findOne(caller, { $and: [{ _id: id }, visibilityFilter(caller)] });
   if (ticket === null) throw notFound(id);
   return ticket;
 }

@@ -3,7 +3,7 @@ import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { type Client, PlatformHarness, testPassword } from '../../testing/platform-harness.ts';
 import { withMethod } from '../../testing/with-method.ts';
-import { webhooksOf } from '../webhooks/store.ts';
+import { webhookCollection } from '../webhooks/store.ts';
 
 // Uses real servers on a machine that may be busy.
 jest.setTimeout(60_000);
@@ -26,7 +26,7 @@ async function managerWithBoth() {
   const link = await client.post('/api/share-links', { vehicle_id: vehicleId, expires_in_hours: 2 });
   expect([webhook.status, link.status]).toEqual([201, 201]);
   const standing = async () => ({
-    webhook: (await webhooksOf(harness.records).find(harness.ours, webhook.data.id))?.enabled,
+    webhook: (await webhookCollection(harness.records).find(harness.ours, webhook.data.id))?.enabled,
     link: (await harness.anonymous.get(`/api/public/share-links/${String(link.data['slug'])}`)).status,
   });
   return { path: `/api/users/${user.id}`, standing };

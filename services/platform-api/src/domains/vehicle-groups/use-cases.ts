@@ -3,8 +3,8 @@ import type { Caller } from '../../access/caller.ts';
 import type { Deps } from '../../platform/deps.ts';
 import { type Filter, substringFilter } from '../../store/account-repository.ts';
 import { groupedVehicles } from '../vehicles/assignments.ts';
-import { briefVehicles } from '../vehicles/brief.ts';
 import type { Vehicle } from '../vehicles/schema.ts';
+import { findVehicleSummaries } from '../vehicles/vehicle-summaries.ts';
 import { visibleVehicles } from '../vehicles/visibility.ts';
 import { type Members, toFoldersResponse, toGroupResponse } from './responses.ts';
 import { GroupTree } from './rules.ts';
@@ -63,7 +63,7 @@ async function membersOf(
 ): Promise<Members> {
   if (groupIds === null) return { ...seen, populated: null };
   const ids = new Set(groupIds.flatMap((id) => seen.of(id)));
-  return { ...seen, populated: await briefVehicles(deps, caller, [...ids]) };
+  return { ...seen, populated: await findVehicleSummaries(deps, caller, [...ids]) };
 }
 
 /** Returns a page of the groups. */

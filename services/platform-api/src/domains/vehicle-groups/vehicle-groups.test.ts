@@ -7,7 +7,7 @@ import {
   type Tenant,
 } from '../../testing/platform-harness.ts';
 import { withMethod } from '../../testing/with-method.ts';
-import { recordVehicle } from '../vehicles/use-cases.ts';
+import { ensureVehicle } from '../vehicles/use-cases.ts';
 
 jest.setTimeout(60_000);
 
@@ -27,7 +27,7 @@ afterAll(() => harness?.close());
 
 async function vehicle(tenant: Tenant, vehicleNo: string, imei: string): Promise<number> {
   const fields = { accountId: tenant.accountId, ownerUserId: tenant.owner.id, vehicleNo, imei };
-  return (await recordVehicle(harness.records, fields)).record._id;
+  return (await ensureVehicle(harness.records, fields)).record._id;
 }
 
 async function create(body: Record<string, unknown>, client = owner): Promise<Data> {

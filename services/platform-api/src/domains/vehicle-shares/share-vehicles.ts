@@ -10,8 +10,8 @@ import { assertSubscriptions } from '../billing/subscriptions.ts';
 import type { User } from '../users/schema.ts';
 import { findAnywhere, findByPhone, findUser, findUsers } from '../users/use-cases.ts';
 import type { Vehicle, VehicleResponse } from '../vehicles/schema.ts';
-import { toVehiclesResponse } from '../vehicles/use-cases.ts';
-import { ownVehicles, type VisibleVehicle, visibleVehicles } from '../vehicles/visibility.ts';
+import { toVehicleResponses } from '../vehicles/use-cases.ts';
+import { assertOwnVehicles, type VisibleVehicle, visibleVehicles } from '../vehicles/visibility.ts';
 import { maskedName, maskedPhone, readExpiry, storedPermissions } from './rules.ts';
 import type {
   Share,
@@ -52,7 +52,7 @@ export async function shareVehicles(
   const permissions = storedPermissions(body.permissions);
   const user = await findAnywhere(deps.records, secondaryUserId);
   if (user === null || user.disabled) throw userNotFound();
-  const vehicles = await ownVehicles(deps, caller, [...new Set(body.vehicles)]);
+  const vehicles = await assertOwnVehicles(deps, caller, [...new Set(body.vehicles)]);
   await assertSubscriptions(
     deps,
     caller,
@@ -148,7 +148,7 @@ export async function listSharedVehicles(
   const found = (await visibleVehicles(deps, caller, ids)).filter(({ access }) => isSelf || access === 'owner');
   const sorted = sortItems(found, toSorting(sort), ({ vehicle }) => vehicle._id, sortValues);
   const page = sorted.slice(paging.offset, paging.offset + paging.limit);
-  return { items: await toVehiclesResponse(deps, page), total: found.length };
+  return { items: await toVehicleResponses(deps, page), total: found.length };
 }
 
 /** Values of the fields by which vehicles are sorted. */

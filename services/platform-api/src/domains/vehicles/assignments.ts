@@ -1,7 +1,7 @@
 import type { Scope } from '../../store/account-repository.ts';
 import type { RecordStore } from '../../store/record-store.ts';
 import type { Vehicle } from './schema.ts';
-import { vehiclesIn } from './store.ts';
+import { vehicleCollection } from './store.ts';
 
 /**
  * Drivers and groups of the vehicles of an account. The record of the vehicle stores both; other domains read and
@@ -16,7 +16,7 @@ export async function vehiclesOfDrivers(
   scope: Scope,
   driverIds: readonly number[],
 ): Promise<Map<number, number[]>> {
-  const found = await vehiclesIn(records).project(scope, ['driverId'], { driverId: { $in: [...driverIds] } });
+  const found = await vehicleCollection(records).project(scope, ['driverId'], { driverId: { $in: [...driverIds] } });
   const byDriver = new Map<number, number[]>(driverIds.map((id) => [id, []]));
   for (const { _id, driverId } of found) if (driverId !== null) byDriver.get(driverId)?.push(_id);
   for (const ids of byDriver.values()) ids.sort((a, b) => a - b);
@@ -34,7 +34,7 @@ export async function assignVehicles(
   vehicleIds: readonly number[],
   check: () => void = () => undefined,
 ): Promise<void> {
-  const vehicles = vehiclesIn(records);
+  const vehicles = vehicleCollection(records);
   check();
   await vehicles.updateMany(scope, { driverId, _id: { $nin: [...vehicleIds] } }, { $set: { driverId: null } });
   const others = { _id: { $in: [...vehicleIds] }, driverId: { $ne: driverId } };
@@ -49,7 +49,7 @@ export async function setDriver(
   vehicleId: number,
   driverId: number | null,
 ): Promise<void> {
-  await vehiclesIn(records).updateMany(
+  await vehicleCollection(records).updateMany(
     { accountId },
     { _id: vehicleId, driverId: { $ne: driverId } },
     { $set: { driverId } },
@@ -61,22 +61,22 @@ export const groupedVehicles = async (
   { records }: Store,
   { accountId }: Scope,
 ): Promise<Pick<Vehicle, '_id' | 'groupIds'>[]> =>
-  (await vehiclesIn(records).project({ accountId }, ['groupIds'])).filter(({ groupIds }) => groupIds.length > 0);
+  (await vehicleCollection(records).project({ accountId }, ['groupIds'])).filter(({ groupIds }) => groupIds.length > 0);
 
 /** Fields of a vehicle that decide which areas and groups apply to it. */
 export type AccountVehicle = Pick<Vehicle, '_id' | 'imei' | 'recordedImei' | 'groupIds'>;
 
 /** Returns all vehicles of an account. */
 export const accountVehicles = ({ records }: Store, scope: Scope): Promise<AccountVehicle[]> =>
-  vehiclesIn(records).project({ accountId: scope.accountId }, ['imei', 'recordedImei', 'groupIds']);
+  vehicleCollection(records).project({ accountId: scope.accountId }, ['imei', 'recordedImei', 'groupIds']);
 
 /** Returns those of the ids that are vehicles of the account. */
 export const ownVehicleIds = async ({ records }: Store, scope: Scope, ids: readonly number[]): Promise<number[]> =>
-  (await vehiclesIn(records).project(scope, [], { _id: { $in: [...ids] } })).map(({ _id }) => _id);
+  (await vehicleCollection(records).project(scope, [], { _id: { $in: [...ids] } })).map(({ _id }) => _id);
 
 /** Adds vehicles to a group. */
 export const joinGroup = ({ records }: Store, scope: Scope, groupId: number, ids: readonly number[]): Promise<number> =>
-  vehiclesIn(records).updateMany(
+  vehicleCollection(records).updateMany(
     scope,
     { _id: { $in: [...ids] }, groupIds: { $ne: groupId } },
     { $addToSet: { groupIds: groupId } },
@@ -89,4 +89,4 @@ export const leaveGroup = (
   groupId: number,
   which: { readonly $in: readonly number[] } | { readonly $nin: readonly number[] } = { $nin: [] },
 ): Promise<number> =>
-  vehiclesIn(records).updateMany(scope, { _id: which, groupIds: groupId }, { $pull: { groupIds: groupId } });
+  vehicleCollection(records).updateMany(scope, { _id: which, groupIds: groupId }, { $pull: { groupIds: groupId } });

@@ -13,19 +13,19 @@ import { findUser, firstOwner } from '../users/use-cases.ts';
 import { ownGroupIds } from '../vehicle-groups/links.ts';
 import { assignVehicles, leaveGroup } from './assignments.ts';
 import { withChannels } from './channels.ts';
-import { removeVehicle } from './deleted.ts';
-import { cleanUpTerminal, scheduleTerminalCleanup } from './former-terminals.ts';
 import type { VehicleHooks } from './hooks.ts';
-import { normalVehicleNo, vehicleChange, vehicleDefaults } from './rules.ts';
+import { normalizeVehicleNo, toVehicleChange, vehicleDefaults } from './rules.ts';
 import type { Vehicle, VehicleBody, VehicleResponse } from './schema.ts';
-import { vehiclesIn } from './store.ts';
+import { vehicleCollection } from './store.ts';
+import { cleanUpTerminal, scheduleTerminalCleanup } from './terminal-cleanup.ts';
 import { toCurrentResponse } from './use-cases.ts';
-import { accessTo, ownVehicle, vehicleNotFound, visibleVehicle } from './visibility.ts';
+import { removeVehicle } from './vehicle-deletion.ts';
+import { accessTo, assertOwnVehicle, vehicleNotFound, visibleVehicle } from './visibility.ts';
 
 /** Dependencies of the functions that change vehicles. */
-export type ChangeParts = Pick<Deps, 'records' | 'redis' | 'log' | 'commandClient' | 'bus'>;
+export type ChangeDeps = Pick<Deps, 'records' | 'redis' | 'log' | 'commandClient' | 'bus'>;
 
-const toOwnResponse = (deps: ChangeParts, caller: Caller, vehicle: Vehicle): Promise<VehicleResponse> =>
+const toOwnResponse = (deps: ChangeDeps, caller: Caller, vehicle: Vehicle): Promise<VehicleResponse> =>
   toCurrentResponse(deps, { vehicle, ...accessTo(vehicle, caller, undefined) });
 
 /**
@@ -33,7 +33,7 @@ const toOwnResponse = (deps: ChangeParts, caller: Caller, vehicle: Vehicle): Pro
  * recorded.
  */
 export async function readVehicle(
-  deps: ChangeParts,
+  deps: ChangeDeps,
   caller: Caller,
   id: number,
   requestId: string,
@@ -43,25 +43,25 @@ export async function readVehicle(
 }
 
 export async function createVehicle(
-  deps: ChangeParts,
+  deps: ChangeDeps,
   caller: Caller,
   body: VehicleBody & { vehicle_no: string },
   requestId: string,
 ): Promise<VehicleResponse> {
-  const vehicleNo = normalVehicleNo(body.vehicle_no);
-  const accountTimezone = await timezoneOf(deps, caller);
-  const change = vehicleChange(body, { vehicleNo, accountTimezone });
-  await checkLinks(deps, caller, change);
-  const made = await vehiclesIn(deps.records).insert(caller, {
+  const vehicleNo = normalizeVehicleNo(body.vehicle_no);
+  const accountTimezone = await findAccountTimezone(deps, caller);
+  const change = toVehicleChange(body, { vehicleNo, accountTimezone });
+  await assertLinksExist(deps, caller, change);
+  const created = await vehicleCollection(deps.records).insert(caller, {
     ...vehicleDefaults,
     name: vehicleNo,
     timezone: accountTimezone,
     ...change,
     vehicleNo,
-    ownerUserId: await ownerFor(deps, caller),
+    ownerUserId: await findOwnerFor(deps, caller),
   });
-  await claimTerminal(deps, made);
-  const vehicle = await withoutGone(deps, made, change);
+  await claimTerminal(deps, created);
+  const vehicle = await withoutDeletedLinks(deps, created, change);
   await audit(
     deps,
     caller,
@@ -69,11 +69,11 @@ export async function createVehicle(
     { type: 'vehicles', id: vehicle._id },
     { vehicleNo, imei: vehicle.imei },
   );
-  return asWritten(await toOwnResponse(deps, caller, await withChannels(deps, vehicle, requestId)), body);
+  return withNumberAsSent(await toOwnResponse(deps, caller, await withChannels(deps, vehicle, requestId)), body);
 }
 
 /** Removes the terminal of a vehicle from the list of unassigned devices. */
-const claimTerminal = async ({ records }: ChangeParts, { imei }: Vehicle): Promise<void> => {
+const claimTerminal = async ({ records }: ChangeDeps, { imei }: Vehicle): Promise<void> => {
   if (imei !== null) await removeUnassigned(records.database, [imei]);
 };
 
@@ -81,48 +81,48 @@ const claimTerminal = async ({ records }: ChangeParts, { imei }: Vehicle): Promi
  * Returns the owning user of a new vehicle: the caller, or the first owner of the account if the caller is staff that
  * acts in it.
  */
-async function ownerFor({ records }: ChangeParts, caller: Caller): Promise<number> {
+async function findOwnerFor({ records }: ChangeDeps, caller: Caller): Promise<number> {
   if ((await findUser(records, caller, caller.userId)) !== null) return caller.userId;
   return (await firstOwner(records, caller))?._id ?? caller.userId;
 }
 
 export async function updateVehicle(
-  deps: ChangeParts,
+  deps: ChangeDeps,
   caller: Caller,
   id: number,
   body: VehicleBody,
   hooks: VehicleHooks,
   expectedVersion: number | undefined,
 ): Promise<VehicleResponse> {
-  const known = await ownVehicle(deps, caller, id);
+  const known = await assertOwnVehicle(deps, caller, id);
   assertVersion(known, expectedVersion);
-  const accountTimezone = body.timezone === null ? await timezoneOf(deps, caller) : known.timezone;
-  const fields = vehicleChange(body, { vehicleNo: known.vehicleNo, accountTimezone });
-  await checkLinks(deps, caller, fields, known);
-  const change = { ...fields, ...(await odometerChange(deps, known, fields)) };
-  const isLeft = known.imei !== null && change.imei !== undefined && change.imei !== known.imei;
+  const accountTimezone = body.timezone === null ? await findAccountTimezone(deps, caller) : known.timezone;
+  const fields = toVehicleChange(body, { vehicleNo: known.vehicleNo, accountTimezone });
+  await assertLinksExist(deps, caller, fields, known);
+  const change = { ...fields, ...(await toOdometerChange(deps, known, fields)) };
+  const leavesTerminal = known.imei !== null && change.imei !== undefined && change.imei !== known.imei;
   // Recorded before the change, because the process may die right after it.
-  if (isLeft) await scheduleTerminalCleanup(deps, known);
-  const vehicle = await vehiclesIn(deps.records).update(caller, id, change, expectedVersion);
+  if (leavesTerminal) await scheduleTerminalCleanup(deps, known);
+  const vehicle = await vehicleCollection(deps.records).update(caller, id, change, expectedVersion);
   if (vehicle === null) throw vehicleNotFound(id);
-  if (isLeft) await cleanUpTerminal(deps, known, hooks);
+  if (leavesTerminal) await cleanUpTerminal(deps, known, hooks);
   await claimTerminal(deps, vehicle);
   await audit(deps, caller, 'vehicles.update', { type: 'vehicles', id }, { fields: Object.keys(body) });
-  return asWritten(await toOwnResponse(deps, caller, await withoutGone(deps, vehicle, change)), body);
+  return withNumberAsSent(await toOwnResponse(deps, caller, await withoutDeletedLinks(deps, vehicle, change)), body);
 }
 
 /** Sets the user whose webhooks and preferences apply to the vehicle. The user must belong to the same account. */
 export async function changeOwner(
-  deps: ChangeParts,
+  deps: ChangeDeps,
   caller: Caller,
   id: number,
   ownerUserId: number,
   expectedVersion: number | undefined,
 ): Promise<VehicleResponse> {
-  await ownVehicle(deps, caller, id);
+  await assertOwnVehicle(deps, caller, id);
   const owner = await findUser(deps.records, caller, ownerUserId);
   if (owner === null) throw new AppError('user_not_found', `There is no user ${ownerUserId}.`);
-  const vehicle = await vehiclesIn(deps.records).update(caller, id, { ownerUserId }, expectedVersion);
+  const vehicle = await vehicleCollection(deps.records).update(caller, id, { ownerUserId }, expectedVersion);
   if (vehicle === null) throw vehicleNotFound(id);
   await audit(deps, caller, 'vehicles.owner', { type: 'vehicles', id }, { ownerUserId });
   return toOwnResponse(deps, caller, vehicle);
@@ -130,13 +130,13 @@ export async function changeOwner(
 
 /** Deletes a vehicle and ends its activities; history stays. Returns the vehicle as it was. */
 export async function deleteVehicle(
-  deps: ChangeParts,
+  deps: ChangeDeps,
   caller: Caller,
   id: number,
   hooks: VehicleHooks,
   expectedVersion: number | undefined,
 ): Promise<VehicleResponse> {
-  const known = await ownVehicle(deps, caller, id);
+  const known = await assertOwnVehicle(deps, caller, id);
   assertVersion(known, expectedVersion);
   const response = await toOwnResponse(deps, caller, known);
   const vehicle = await removeVehicle(deps, known, hooks, expectedVersion);
@@ -146,38 +146,38 @@ export async function deleteVehicle(
 }
 
 /** Deletes all vehicles of a deleted account, which frees their terminals. */
-export async function endVehicles(
+export async function deleteAllVehicles(
   deps: Pick<Deps, 'records' | 'redis' | 'bus' | 'log'>,
   scope: Scope,
   hooks: VehicleHooks,
 ): Promise<void> {
-  for (const vehicle of await vehiclesIn(deps.records).all(scope)) await removeVehicle(deps, vehicle, hooks);
+  for (const vehicle of await vehicleCollection(deps.records).all(scope)) await removeVehicle(deps, vehicle, hooks);
 }
 
 /**
  * Returns the change of the odometer. It continues from the value that the user sets, or from the current value if the
  * terminal changes.
  */
-async function odometerChange(deps: ChangeParts, known: Vehicle, change: Change<Vehicle>): Promise<Change<Vehicle>> {
+async function toOdometerChange(deps: ChangeDeps, known: Vehicle, change: Change<Vehicle>): Promise<Change<Vehicle>> {
   const { imei = known.imei, odometerKm } = change;
   if (odometerKm === undefined && imei === known.imei) return {};
   const travelled = (await travelledKm(deps, [known])).get(known._id) ?? 0;
-  const goesOn = { odometerKm: odometerKm ?? odometerOf(known, travelled) };
+  const continued = { odometerKm: odometerKm ?? odometerOf(known, travelled) };
   return imei === known.imei
-    ? { ...goesOn, odometerTravelledKm: travelled }
-    : { ...goesOn, odometerTravelledKm: 0, terminalSinceMs: Date.now() };
+    ? { ...continued, odometerTravelledKm: travelled }
+    : { ...continued, odometerTravelledKm: 0, terminalSinceMs: Date.now() };
 }
 
 /** Returns the response with the terminal number as the caller wrote it. */
-const asWritten = (response: VehicleResponse, { imei }: VehicleBody): VehicleResponse =>
+const withNumberAsSent = (response: VehicleResponse, { imei }: VehicleBody): VehicleResponse =>
   imei === undefined || imei === null ? response : { ...response, imei };
 
-const timezoneOf = async ({ records }: ChangeParts, caller: Caller): Promise<string> =>
+const findAccountTimezone = async ({ records }: ChangeDeps, caller: Caller): Promise<string> =>
   (await getAccount(records, caller.accountId))?.timezone ?? vehicleDefaults.timezone;
 
 /** Throws 404 unless driver and groups belong to the account. Records of existing links may have been deleted since. */
-async function checkLinks(
-  deps: ChangeParts,
+async function assertLinksExist(
+  deps: ChangeDeps,
   caller: Caller,
   { driverId, groupIds = [] }: Change<Vehicle>,
   known: Pick<Vehicle, 'driverId' | 'groupIds'> = { driverId: null, groupIds: [] },
@@ -192,20 +192,20 @@ async function checkLinks(
  * Removes drivers and groups from a vehicle that were deleted before it was written, because their deletion did not
  * cover this vehicle.
  */
-async function withoutGone(
-  deps: ChangeParts,
+async function withoutDeletedLinks(
+  deps: ChangeDeps,
   vehicle: Vehicle,
   { driverId, groupIds = [] }: Change<Vehicle>,
 ): Promise<Vehicle> {
   const drivers = typeof driverId === 'number' ? [driverId] : [];
-  const [leftDrivers, leftGroups] = [
+  const [existingDrivers, existingGroups] = [
     await filterOwnDriverIds(deps, vehicle, drivers),
     await ownGroupIds(deps, vehicle, groupIds),
   ];
-  const goneDrivers = drivers.filter((id) => !leftDrivers.includes(id));
-  const goneGroups = groupIds.filter((id) => !leftGroups.includes(id));
-  for (const id of goneDrivers) await assignVehicles(deps, vehicle, id, []);
-  for (const id of goneGroups) await leaveGroup(deps, vehicle, id);
-  const isWhole = goneDrivers.length + goneGroups.length === 0;
-  return isWhole ? vehicle : ((await vehiclesIn(deps.records).find(vehicle, vehicle._id)) ?? vehicle);
+  const deletedDrivers = drivers.filter((id) => !existingDrivers.includes(id));
+  const deletedGroups = groupIds.filter((id) => !existingGroups.includes(id));
+  for (const id of deletedDrivers) await assignVehicles(deps, vehicle, id, []);
+  for (const id of deletedGroups) await leaveGroup(deps, vehicle, id);
+  const areAllLinksValid = deletedDrivers.length + deletedGroups.length === 0;
+  return areAllLinksValid ? vehicle : ((await vehicleCollection(deps.records).find(vehicle, vehicle._id)) ?? vehicle);
 }

@@ -4,15 +4,15 @@ import type { Logger } from '@fleet/service-kit';
 import { type Redis, readDevice } from '@fleet/storage';
 import { updateWithVersion } from '../../store/optimistic-retry.ts';
 import type { RecordStore } from '../../store/record-store.ts';
-import { channelsOf } from './rules.ts';
+import { createChannels } from './rules.ts';
 import type { Channel, Vehicle } from './schema.ts';
-import { vehiclesIn } from './store.ts';
+import { vehicleCollection } from './store.ts';
 
 /** Timeout of the query. A terminal responds quickly or sleeps, and the page of a vehicle must not wait long. */
 const responseTimeoutMs = 3_000;
 
 /** Dependencies of the query for cameras. */
-export interface ChannelParts {
+export interface ChannelDeps {
   readonly records: RecordStore;
   readonly redis: Redis;
   readonly commandClient: Pick<DeviceCommandClient, 'send'>;
@@ -23,12 +23,12 @@ export interface ChannelParts {
  * Returns the vehicle with the channels that its connected terminal reports (0x9003), if none are recorded. Returns the
  * vehicle unchanged if that fails.
  */
-export async function withChannels(parts: ChannelParts, vehicle: Vehicle, requestId: string): Promise<Vehicle> {
+export async function withChannels(parts: ChannelDeps, vehicle: Vehicle, requestId: string): Promise<Vehicle> {
   if (vehicle.imei === null || vehicle.channels.length > 0) return vehicle;
   try {
     const channels = await requestChannels(parts, vehicle.imei, requestId);
     if (channels.length === 0) return vehicle;
-    return await stored(parts, vehicle, channels);
+    return await storeChannels(parts, vehicle, channels);
   } catch (error) {
     parts.log.warn({ err: error, vehicleId: vehicle._id }, 'could not query the channels of a terminal');
     return vehicle;
@@ -36,8 +36,12 @@ export async function withChannels(parts: ChannelParts, vehicle: Vehicle, reques
 }
 
 /** Stores the channels, unless a user has set others since, or has given the vehicle another terminal. */
-async function stored({ records }: ChannelParts, requested: Vehicle, channels: readonly Channel[]): Promise<Vehicle> {
-  const vehicles = vehiclesIn(records);
+async function storeChannels(
+  { records }: ChannelDeps,
+  requested: Vehicle,
+  channels: readonly Channel[],
+): Promise<Vehicle> {
+  const vehicles = vehicleCollection(records);
   return updateWithVersion(undefined, async () => {
     const now = await vehicles.find(requested, requested._id);
     if (now === null || now.imei !== requested.imei || now.channels.length > 0) return now ?? requested;
@@ -46,7 +50,7 @@ async function stored({ records }: ChannelParts, requested: Vehicle, channels: r
 }
 
 async function requestChannels(
-  { redis, commandClient }: ChannelParts,
+  { redis, commandClient }: ChannelDeps,
   imei: string,
   requestId: string,
 ): Promise<Channel[]> {
@@ -61,5 +65,7 @@ async function requestChannels(
   if (outcome.kind !== 'answered' || outcome.answer.message?.id !== avAttributesResponse.id) return [];
   const { bodyBase64, edition } = outcome.answer.message;
   const decoded = tryDecodeBody(avAttributesResponse, Buffer.from(bodyBase64, 'base64'), edition);
-  return decoded.ok ? channelsOf({ video: decoded.body.maxVideoChannels, audio: decoded.body.maxAudioChannels }) : [];
+  return decoded.ok
+    ? createChannels({ video: decoded.body.maxVideoChannels, audio: decoded.body.maxAudioChannels })
+    : [];
 }

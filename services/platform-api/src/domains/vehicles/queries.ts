@@ -1,1 +1,1 @@
-export { findVehicleByImei, findVehiclesByImei, ownersOfVehicles, vehiclesIn } from './store.ts';
+export { findVehicleByImei, findVehicleOwnerIds, findVehiclesByImei, vehicleCollection } from './store.ts';

@@ -2,8 +2,8 @@ import { parseAttributes } from '../../platform/fields.ts';
 import { toRecordResponse } from '../../platform/schemas.ts';
 import type { SubscriptionResponse } from '../billing/schema.ts';
 import { odometerOf } from '../positions/odometer.ts';
+import { neverConnected, toCurrentLocation, type VehicleLiveState } from './live-states.ts';
 import type { Channel, VehicleResponse } from './schema.ts';
-import { locationNow, neverConnected, type VehicleNow } from './states.ts';
 import type { VisibleVehicle } from './visibility.ts';
 
 /**
@@ -12,7 +12,7 @@ import type { VisibleVehicle } from './visibility.ts';
  */
 export function toVehicleResponse(
   { vehicle, access, permissions }: VisibleVehicle,
-  now: VehicleNow = neverConnected,
+  now: VehicleLiveState = neverConnected,
   subscription: SubscriptionResponse | null = null,
   travelledKm = 0,
 ): VehicleResponse {
@@ -43,7 +43,7 @@ export function toVehicleResponse(
     access,
     permissions: [...permissions],
     state: now.state,
-    location: locationNow(now, { id: vehicle._id, driverId: isOwn ? vehicle.driverId : null }),
+    location: toCurrentLocation(now, { id: vehicle._id, driverId: isOwn ? vehicle.driverId : null }),
     device: now.device,
     subscription: isOwn ? subscription : null,
   };

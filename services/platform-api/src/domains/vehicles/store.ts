@@ -3,7 +3,7 @@ import { AccountRepository } from '../../store/account-repository.ts';
 import type { RecordStore } from '../../store/record-store.ts';
 import type { Vehicle } from './schema.ts';
 
-export const vehiclesIn = (records: RecordStore): AccountRepository<Vehicle> =>
+export const vehicleCollection = (records: RecordStore): AccountRepository<Vehicle> =>
   new AccountRepository<Vehicle>(records, 'vehicles', { unique: { vehicleNo: 'account', imei: 'system' } });
 
 /** Returns the vehicle of a terminal in any account; a terminal belongs to one vehicle of the system. */
@@ -13,7 +13,7 @@ export async function findVehicleByImei(records: RecordStore, imei: string): Pro
 }
 
 /** Returns the owning users of vehicles of any account, by vehicle. A deleted vehicle has none. */
-export async function ownersOfVehicles(records: RecordStore, ids: readonly number[]): Promise<Map<number, number>> {
+export async function findVehicleOwnerIds(records: RecordStore, ids: readonly number[]): Promise<Map<number, number>> {
   if (ids.length === 0) return new Map();
   const found = await records
     .collection<Vehicle>('vehicles')
@@ -27,13 +27,13 @@ export async function findVehiclesByImei(
   records: RecordStore,
   imeis: readonly string[],
 ): Promise<Map<string, Vehicle>> {
-  const holders = await findByIds(
+  const claims = await findByIds(
     records.uniqueValues,
     imeis.map((imei) => `vehicles.imei:${imei}`),
   );
   const vehicles = await findByIds(
     records.collection<Vehicle>('vehicles'),
-    holders.map(({ recordId }) => recordId),
+    claims.map(({ recordId }) => recordId),
   );
   const wanted = new Set(imeis);
   return new Map(vehicles.flatMap((each) => (each.imei !== null && wanted.has(each.imei) ? [[each.imei, each]] : [])));

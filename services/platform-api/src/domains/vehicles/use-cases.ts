@@ -8,16 +8,16 @@ import type { SubscriptionResponse } from '../billing/schema.ts';
 import { findSubscriptions } from '../billing/subscriptions.ts';
 import { travelledKm } from '../positions/travelled.ts';
 import { groupWithBelow } from '../vehicle-groups/links.ts';
-import { findDevices, withDetails } from './devices.ts';
+import { findDevices, withDeviceDetails } from './devices.ts';
+import { readLiveStates } from './live-states.ts';
 import { toVehicleResponse } from './responses.ts';
-import { defaultCameraUtcOffset, normalVehicleNo, vehicleDefaults } from './rules.ts';
+import { defaultCameraUtcOffset, normalizeVehicleNo, vehicleDefaults } from './rules.ts';
 import type { ListVehiclesQuery, Vehicle, VehicleResponse } from './schema.ts';
-import { vehicleStates } from './states.ts';
-import { findVehicleByImei, vehiclesIn } from './store.ts';
-import { accessTo, type Viewer, type VisibleVehicle, visibleTo } from './visibility.ts';
+import { findVehicleByImei, vehicleCollection } from './store.ts';
+import { accessTo, findVisibility, type Viewer, type VisibleVehicle } from './visibility.ts';
 
 /** Dependencies of the functions that read vehicles. */
-export type Parts = Pick<Deps, 'records' | 'redis' | 'log'>;
+export type VehicleDeps = Pick<Deps, 'records' | 'redis' | 'log'>;
 
 const sortFields: Readonly<Record<string, string>> = {
   vehicle_no: 'vehicleNo',
@@ -27,32 +27,35 @@ const sortFields: Readonly<Record<string, string>> = {
 
 /** Returns a page of the vehicles that the caller may see. */
 export async function listVehicles(
-  deps: Parts,
+  deps: VehicleDeps,
   caller: Viewer,
   query: ListVehiclesQuery,
   paging: Pagination,
 ): Promise<Page<VehicleResponse>> {
-  const visible = await visibleTo(deps, caller);
+  const visible = await findVisibility(deps, caller);
   const { field, direction } = parseSort(query.sort);
-  const where = { $and: await filtersOf(deps, caller, query) };
+  const where = { $and: await toFilters(deps, caller, query) };
   const sorting = { field: sortFields[field] ?? field, direction };
   const { items, total } = await (query.state === undefined
-    ? vehiclesIn(deps.records).list(visible.scope, { where, sorting, paging })
-    : pageInState(deps, visible.scope, query.state, { where, sorting, paging }));
+    ? vehicleCollection(deps.records).list(visible.scope, { where, sorting, paging })
+    : listInState(deps, visible.scope, query.state, { where, sorting, paging }));
   const found = items.map((vehicle) => ({
     vehicle,
     ...accessTo(vehicle, caller, visible.shares.get(vehicle._id)),
   }));
-  return { items: await toVehiclesResponse(deps, found), total };
+  return { items: await toVehicleResponses(deps, found), total };
 }
 
 /** Returns vehicles with the current state of their terminals and their subscriptions. */
-export async function toVehiclesResponse(deps: Parts, found: readonly VisibleVehicle[]): Promise<VehicleResponse[]> {
+export async function toVehicleResponses(
+  deps: VehicleDeps,
+  found: readonly VisibleVehicle[],
+): Promise<VehicleResponse[]> {
   const imeis = found.flatMap(({ vehicle: { imei } }) => (imei === null ? [] : [imei]));
   const [states, devices, subscriptions, travelled] = await Promise.all([
-    vehicleStates(deps, imeis),
+    readLiveStates(deps, imeis),
     findDevices(deps.records.database, imeis),
-    ownSubscriptions(deps, found),
+    findOwnSubscriptions(deps, found),
     travelledKm(
       deps,
       found.map(({ vehicle }) => vehicle),
@@ -60,21 +63,21 @@ export async function toVehiclesResponse(deps: Parts, found: readonly VisibleVeh
   ]);
   return found.map((visible) => {
     const { imei, _id: id } = visible.vehicle;
-    const now = imei === null ? undefined : withDetails(states.get(imei), devices.get(imei));
+    const now = imei === null ? undefined : withDeviceDetails(states.get(imei), devices.get(imei));
     return toVehicleResponse(visible, now, subscriptions.get(id), travelled.get(id));
   });
 }
 
-/** Returns one vehicle like `toVehiclesResponse`. */
-export async function toCurrentResponse(deps: Parts, visible: VisibleVehicle): Promise<VehicleResponse> {
-  const [response] = await toVehiclesResponse(deps, [visible]);
+/** Returns one vehicle like `toVehicleResponses`. */
+export async function toCurrentResponse(deps: VehicleDeps, visible: VisibleVehicle): Promise<VehicleResponse> {
+  const [response] = await toVehicleResponses(deps, [visible]);
   if (response === undefined) throw new Error('a vehicle has no response');
   return response;
 }
 
 /** Returns the subscriptions of the caller's own vehicles with one query, as they all belong to one account. */
-async function ownSubscriptions(
-  { records }: Parts,
+async function findOwnSubscriptions(
+  { records }: VehicleDeps,
   found: readonly VisibleVehicle[],
 ): Promise<ReadonlyMap<number, SubscriptionResponse>> {
   const own = found.flatMap(({ access, vehicle }) => (access === 'owner' ? [vehicle] : []));
@@ -83,9 +86,9 @@ async function ownSubscriptions(
   return first === undefined ? new Map() : findSubscriptions({ records }, { accountId: first.accountId }, ids);
 }
 
-async function filtersOf(deps: Parts, caller: Viewer, query: ListVehiclesQuery): Promise<Filter[]> {
+async function toFilters(deps: VehicleDeps, caller: Viewer, query: ListVehiclesQuery): Promise<Filter[]> {
   const { accountId } = caller;
-  const filters: Filter[] = [searchOf(query.query)];
+  const filters: Filter[] = [toSearchFilter(query.query)];
   if (query.imei !== undefined) {
     const vehicle = await findVehicleByImei(deps.records, terminalKey(query.imei) ?? 'no terminal');
     filters.push({ _id: { $in: vehicle === null ? [] : [vehicle._id] } });
@@ -99,9 +102,9 @@ async function filtersOf(deps: Parts, caller: Viewer, query: ListVehiclesQuery):
 }
 
 /** Returns a filter for the text in any of the fields; a vehicle number also matches with spaces in it. */
-function searchOf(text: string | undefined): Filter {
+function toSearchFilter(text: string | undefined): Filter {
   const fields = substringFilter(text, ['vehicleNo', 'name', 'imei', 'recordedImei']);
-  const vehicleNo = normalVehicleNo(text ?? '');
+  const vehicleNo = normalizeVehicleNo(text ?? '');
   return vehicleNo === '' ? fields : { $or: [fields, substringFilter(vehicleNo, ['vehicleNo'])] };
 }
 
@@ -109,17 +112,17 @@ function searchOf(text: string | undefined): Filter {
  * Returns a page of the vehicles in a state. States are not stored, so all vehicles that match the other filters are
  * read.
  */
-async function pageInState(
-  deps: Parts,
+async function listInState(
+  deps: VehicleDeps,
   scope: ReadScope,
   state: VehicleResponse['state'],
   { where, sorting, paging }: { readonly where: Filter; readonly sorting: Sort; readonly paging: Pagination },
 ): Promise<Page<Vehicle>> {
-  const vehicles = vehiclesIn(deps.records);
+  const vehicles = vehicleCollection(deps.records);
   const { direction } = sorting;
   const field = sorting.field === 'id' ? '_id' : (sorting.field as 'name');
   const found = await vehicles.project(scope, ['imei', field], where);
-  const states = await vehicleStates(
+  const states = await readLiveStates(
     deps,
     found.flatMap(({ imei }) => (imei === null ? [] : [imei])),
   );
@@ -154,10 +157,10 @@ export const vehiclesById = async (
   scope: Scope,
   ids: readonly number[],
 ): Promise<Map<number, Vehicle>> =>
-  new Map((await vehiclesIn(records).findMany(scope, ids)).map((vehicle) => [vehicle._id, vehicle]));
+  new Map((await vehicleCollection(records).findMany(scope, ids)).map((vehicle) => [vehicle._id, vehicle]));
 
 /** Vehicle that a tool or the initial setup creates. */
-export interface VehicleToRecord {
+export interface VehicleInput {
   readonly accountId: number;
   readonly ownerUserId: number;
   readonly vehicleNo: string;
@@ -171,32 +174,32 @@ export interface VehicleToRecord {
  * Creates a vehicle with its terminal. A terminal belongs to one vehicle of the whole system, which is returned if it
  * exists.
  */
-export async function recordVehicle(
+export async function ensureVehicle(
   records: RecordStore,
-  { accountId, ownerUserId, imei, cameraUtcOffset = defaultCameraUtcOffset, ...given }: VehicleToRecord,
+  { accountId, ownerUserId, imei, cameraUtcOffset = defaultCameraUtcOffset, ...given }: VehicleInput,
 ): Promise<{ record: Vehicle; created: boolean }> {
   const key = terminalKey(imei) ?? imei;
   const known = await findVehicleByImei(records, key);
   if (known !== null) return { record: known, created: false };
-  const vehicleNo = normalVehicleNo(given.vehicleNo);
+  const vehicleNo = normalizeVehicleNo(given.vehicleNo);
   const fields = { ...vehicleDefaults, ownerUserId, vehicleNo, name: given.name ?? vehicleNo, cameraUtcOffset };
   try {
-    const record = await vehiclesIn(records).insert({ accountId }, { ...fields, imei: key, recordedImei: imei });
+    const record = await vehicleCollection(records).insert({ accountId }, { ...fields, imei: key, recordedImei: imei });
     return { record, created: true };
   } catch (error) {
     if (!(error instanceof AppError) || error.code !== 'duplicate') throw error;
     // The vehicle was created concurrently.
-    const winner = await findVehicleByImei(records, key);
-    if (winner === null) throw error;
-    return { record: winner, created: false };
+    const concurrent = await findVehicleByImei(records, key);
+    if (concurrent === null) throw error;
+    return { record: concurrent, created: false };
   }
 }
 
 /** Passes the vehicles of a deleted user to another user of the account. */
-export const passVehicles = (
+export const transferVehicles = (
   records: RecordStore,
   scope: Scope,
   fromUserId: number,
   toUserId: number,
 ): Promise<number> =>
-  vehiclesIn(records).updateMany(scope, { ownerUserId: fromUserId }, { $set: { ownerUserId: toUserId } });
+  vehicleCollection(records).updateMany(scope, { ownerUserId: fromUserId }, { $set: { ownerUserId: toUserId } });

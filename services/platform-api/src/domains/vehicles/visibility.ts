@@ -6,7 +6,7 @@ import type { RecordStore } from '../../store/record-store.ts';
 import { type SharePermission, sharePermissions } from '../vehicle-shares/schema.ts';
 import { type SharedVehicle, sharedVehicle, sharedVehicles } from '../vehicle-shares/use-cases.ts';
 import type { Vehicle } from './schema.ts';
-import { findVehicleByImei, vehiclesIn } from './store.ts';
+import { findVehicleByImei, vehicleCollection } from './store.ts';
 
 /** User who reads vehicles. */
 export type Viewer = Pick<Caller, 'accountId' | 'userId' | 'role' | 'canViewVideo'>;
@@ -25,7 +25,7 @@ export interface VisibleVehicle extends VehicleAccess {
 }
 
 /** Scope of the vehicles that a caller may see, as a query. */
-export interface Visible {
+export interface Visibility {
   readonly scope: ReadScope;
   readonly shares: ReadonlyMap<number, SharedVehicle>;
 }
@@ -36,7 +36,7 @@ type Store = { readonly records: RecordStore };
  * Returns the vehicles of the caller's account and those shared with the caller. A driver sees only own and shared
  * vehicles.
  */
-export async function visibleTo({ records }: Store, caller: Viewer): Promise<Visible> {
+export async function findVisibility({ records }: Store, caller: Viewer): Promise<Visibility> {
   const shared = await sharedVehicles({ records }, caller);
   const shares = new Map(shared.map((share) => [share.vehicleId, share]));
   const sharedIds = [...shares.keys()];
@@ -45,32 +45,38 @@ export async function visibleTo({ records }: Store, caller: Viewer): Promise<Vis
   return { scope: { accountId: caller.accountId, sharedIds, ...own }, shares };
 }
 
-/** Returns the ids of all vehicles that the caller may see; with `among` only of those. */
-export async function visibleVehicleIds(deps: Store, caller: Viewer, among?: readonly number[]): Promise<number[]> {
-  const { scope } = await visibleTo(deps, caller);
-  const where = among === undefined ? {} : { _id: { $in: [...among] } };
-  return (await vehiclesIn(deps.records).project(scope, [], where)).map(({ _id }) => _id);
+/** Returns the ids of all vehicles that the caller may see; with `vehicleIds` only of those. */
+export async function visibleVehicleIds(
+  deps: Store,
+  caller: Viewer,
+  vehicleIds?: readonly number[],
+): Promise<number[]> {
+  const { scope } = await findVisibility(deps, caller);
+  const where = vehicleIds === undefined ? {} : { _id: { $in: [...vehicleIds] } };
+  return (await vehicleCollection(deps.records).project(scope, [], where)).map(({ _id }) => _id);
 }
 
 /**
  * Returns a function that checks whether responses may name a vehicle of the account to the caller: to a driver only
  * visible vehicles, to others all.
  */
-export async function namedTo(deps: Store, caller: Viewer): Promise<(vehicleId: number) => boolean> {
+export async function createNamingCheck(deps: Store, caller: Viewer): Promise<(vehicleId: number) => boolean> {
   if (caller.role !== 'driver') return () => true;
   const visible = new Set(await visibleVehicleIds(deps, caller));
   return (vehicleId) => visible.has(vehicleId);
 }
 
-/** Returns all vehicles that the caller may see, with the caller's access; with `among` only those. */
+/** Returns all vehicles that the caller may see, with the caller's access; with `vehicleIds` only those. */
 export async function visibleVehicles(
   deps: Store,
   caller: Viewer,
-  among?: readonly number[],
+  vehicleIds?: readonly number[],
 ): Promise<VisibleVehicle[]> {
-  const { scope, shares } = await visibleTo(deps, caller);
-  const vehicles = vehiclesIn(deps.records);
-  const found = await (among === undefined ? vehicles.all(scope) : vehicles.findMany(scope, [...new Set(among)]));
+  const { scope, shares } = await findVisibility(deps, caller);
+  const vehicles = vehicleCollection(deps.records);
+  const found = await (vehicleIds === undefined
+    ? vehicles.all(scope)
+    : vehicles.findMany(scope, [...new Set(vehicleIds)]));
   return found.map((vehicle) => ({ vehicle, ...accessTo(vehicle, caller, shares.get(vehicle._id)) }));
 }
 
@@ -101,7 +107,7 @@ export async function findVisibleByImei(deps: Store, caller: Viewer, imei: strin
 async function findVisible({ records }: Store, caller: Viewer, id: number): Promise<VisibleVehicle | null> {
   const share = await sharedVehicle({ records }, caller, id);
   const scope = { accountId: caller.accountId, sharedIds: share === null ? [] : [id] };
-  const vehicle = await vehiclesIn(records).find(scope, id);
+  const vehicle = await vehicleCollection(records).find(scope, id);
   if (vehicle === null || !isVisible(vehicle, caller, share)) return null;
   return { vehicle, ...accessTo(vehicle, caller, share ?? undefined) };
 }
@@ -110,24 +116,24 @@ async function findVisible({ records }: Store, caller: Viewer, id: number): Prom
  * Returns a vehicle of the caller's own account for a change; throws 404 if it is not visible, and 403 if it is only
  * shared.
  */
-export async function ownVehicle(deps: Store, caller: Viewer, id: number): Promise<Vehicle> {
-  return ofOwn(await visibleVehicle(deps, caller, id));
+export async function assertOwnVehicle(deps: Store, caller: Viewer, id: number): Promise<Vehicle> {
+  return assertOwned(await visibleVehicle(deps, caller, id));
 }
 
 /**
- * Returns several vehicles like `ownVehicle`, in their order; throws for the first one that the caller may not change.
+ * Returns several vehicles like `assertOwnVehicle`, in their order; throws for the first one that the caller may not change.
  */
-export async function ownVehicles(deps: Store, caller: Viewer, ids: readonly number[]): Promise<Vehicle[]> {
+export async function assertOwnVehicles(deps: Store, caller: Viewer, ids: readonly number[]): Promise<Vehicle[]> {
   const found = await visibleVehicles(deps, caller, ids);
   const visible = new Map(found.map((each) => [each.vehicle._id, each]));
   return ids.map((id) => {
     const each = visible.get(id);
     if (each === undefined) throw vehicleNotFound(id);
-    return ofOwn(each);
+    return assertOwned(each);
   });
 }
 
-function ofOwn({ vehicle, access }: VisibleVehicle): Vehicle {
+function assertOwned({ vehicle, access }: VisibleVehicle): Vehicle {
   if (access === 'owner') return vehicle;
   throw new AppError('permission_denied', `Vehicle ${vehicle._id} is only shared with the caller.`);
 }
@@ -146,16 +152,16 @@ export function accessTo(
 ): VehicleAccess {
   const isOwn =
     vehicle.accountId === caller.accountId && (caller.role !== 'driver' || vehicle.ownerUserId === caller.userId);
-  if (isOwn) return { access: 'owner', permissions: permissionsOf(caller), expiresAt: null };
+  if (isOwn) return { access: 'owner', permissions: rolePermissions(caller), expiresAt: null };
   const permissions = [...new Set<SharePermission>(['view', ...(share?.permissions ?? [])])];
   return { access: 'shared', permissions, expiresAt: share?.expiresAt ?? null };
 }
 
 /** Returns what a role may do with vehicles of its own account. */
-function permissionsOf(caller: Viewer): SharePermission[] {
-  const seesVideo = isPermitted(caller.role, 'video') && (caller.role !== 'viewer' || caller.canViewVideo);
+function rolePermissions(caller: Viewer): SharePermission[] {
+  const mayViewVideo = isPermitted(caller.role, 'video') && (caller.role !== 'viewer' || caller.canViewVideo);
   return sharePermissions.filter((permission) => {
     if (permission === 'commands') return isPermitted(caller.role, 'commands');
-    return permission === 'live_video' || permission === 'history_video' ? seesVideo : true;
+    return permission === 'live_video' || permission === 'history_video' ? mayViewVideo : true;
   });
 }

@@ -6,8 +6,8 @@ import { MessageRefusedError } from '../../providers/message-sender.ts';
 import { startFakeDispatcher } from '../../testing/fake-dispatcher.ts';
 import { type Client, PlatformHarness, type TestUser } from '../../testing/platform-harness.ts';
 import { notificationsIn } from '../notifications/store.ts';
-import { notifyOwner } from './notices.ts';
-import { webhookRecordsOf } from './store.ts';
+import { notifyOwner } from './owner-notices.ts';
+import { webhookRepository } from './store.ts';
 
 jest.setTimeout(60_000);
 let redis: ServerProcess;
@@ -45,7 +45,7 @@ function dispatcher(responses: Parameters<typeof startFakeDispatcher>[1] = {}) {
 
 let notificationId = 0;
 const add = (more: object = {}, atMs?: number): Promise<string> =>
-  webhookRecordsOf(harness.deps).add(
+  webhookRepository(harness.deps).add(
     {
       webhookId,
       accountId: user.accountId,
@@ -73,7 +73,7 @@ const attempt: AttemptRecord = {
 };
 
 async function attempted(id: string, status: 'succeeded' | 'failed', more: Partial<AttemptRecord> = {}): Promise<void> {
-  const records = webhookRecordsOf(harness.deps);
+  const records = webhookRepository(harness.deps);
   const claimed = await records.find(id);
   if (claimed === null) throw new Error('not there');
   const request = { headers: [{ name: 'X-Webhook-Secret', value: '****cret' }], body: '{"date":1}' };
@@ -172,7 +172,7 @@ describe('deliveries', () => {
   it('are canceled with their webhook while they are pending', async () => {
     const [waiting, done] = [await add(), await add()];
     await attempted(done, 'succeeded');
-    const records = webhookRecordsOf(harness.deps);
+    const records = webhookRepository(harness.deps);
     await records.schedule({ _id: waiting, webhookId, dueAtMs: Date.now() + 1_000_000 });
     await client.delete(at);
     expect(await records.find(waiting)).toMatchObject({ status: 'canceled', nextAttemptAtMs: null });

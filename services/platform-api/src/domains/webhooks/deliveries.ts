@@ -12,15 +12,15 @@ import type { Deps } from '../../platform/deps.ts';
 import { parseTimestamp } from '../../platform/timestamps.ts';
 import { requireKnownFilter, requireKnownType } from '../notifications/rules.ts';
 import { type ListDeliveriesQuery, type ReplayBody, replayedStatuses, type TestBody } from './delivery-schema.ts';
-import { statusOf } from './rules.ts';
-import { webhookRecordsOf } from './store.ts';
-import { getWebhook, noted } from './use-cases.ts';
+import { toStatus } from './rules.ts';
+import { webhookRepository } from './store.ts';
+import { auditWebhook, getWebhook } from './use-cases.ts';
 
 type DeliveryDeps = Pick<Deps, 'records' | 'database' | 'bus' | 'limits' | 'log'>;
 
 const dayMs = 24 * 3_600_000;
 /** An attempt may take 15 s, and its name lookup 5 s more. */
-const testLimitMs = 25_000;
+const testTimeoutMs = 25_000;
 const requestTimeoutMs = 15_000;
 
 /** Returns a page of the deliveries of one of the caller's webhooks. */
@@ -43,7 +43,7 @@ export async function listDeliveries(
   };
   const { field, direction } = parseSort(query.sort);
   const order = { field: field === 'created_at' ? ('createdAtMs' as const) : ('number' as const), direction };
-  return webhookRecordsOf(deps).list(id, filter, { ...paging, order });
+  return webhookRepository(deps).list(id, filter, { ...paging, order });
 }
 
 export async function getDelivery(
@@ -53,8 +53,8 @@ export async function getDelivery(
   deliveryId: string,
 ): Promise<DeliveryRecord> {
   await getWebhook(deps, caller, id);
-  const delivery = await webhookRecordsOf(deps).find(deliveryId);
-  if (delivery?.webhookId !== id) throw noDelivery();
+  const delivery = await webhookRepository(deps).find(deliveryId);
+  if (delivery?.webhookId !== id) throw deliveryNotFound();
   return delivery;
 }
 
@@ -71,10 +71,10 @@ export async function testWebhook(
   await deps.limits.consume('webhookTest', `webhook:${id}`, context);
   const requested = { webhookId: id, notificationType: notification_type };
   const { attempt } = await withTimeout(
-    request(deps.bus, webhookRequests.test, requested, optionsOf(context, testLimitMs)),
+    request(deps.bus, webhookRequests.test, requested, toRequestOptions(context, testTimeoutMs)),
   );
   if (attempt === null) throw new AppError('not_found', 'There is no such webhook.');
-  await noted(deps, caller, 'webhooks.test', webhook);
+  await auditWebhook(deps, caller, 'webhooks.test', webhook);
   return attempt as AttemptRecord;
 }
 
@@ -91,12 +91,12 @@ export async function retryDelivery(
   await deps.limits.consume('webhookTest', `webhook:${id}`, context);
   const requested = { webhookId: id, deliveryId };
   const { result } = await withTimeout(
-    request(deps.bus, webhookRequests.retry, requested, optionsOf(context, requestTimeoutMs)),
+    request(deps.bus, webhookRequests.retry, requested, toRequestOptions(context, requestTimeoutMs)),
   );
-  if (result === 'unknown') throw noDelivery();
+  if (result === 'unknown') throw deliveryNotFound();
   if (result === 'running')
     throw new AppError('state_conflict', 'An attempt of this delivery is in progress. Retry later.');
-  await noted(deps, caller, 'webhooks.retry', webhook);
+  await auditWebhook(deps, caller, 'webhooks.retry', webhook);
   return getDelivery(deps, caller, id, deliveryId);
 }
 
@@ -109,8 +109,8 @@ export async function replayDeliveries(
   context: RequestContext,
 ): Promise<number> {
   const webhook = await getWebhook(deps, caller, id);
-  const health = currentHealth(webhook, await webhookRecordsOf(deps).findHealth(id));
-  if (statusOf(webhook, health) === 'disabled')
+  const health = currentHealth(webhook, await webhookRepository(deps).findHealth(id));
+  if (toStatus(webhook, health) === 'disabled')
     throw new AppError('state_conflict', 'The webhook is disabled. Enable it first.');
   const requested = {
     webhookId: id,
@@ -120,9 +120,9 @@ export async function replayDeliveries(
   };
   await deps.limits.consume('webhookTest', `webhook:${id}`, context);
   const { queued } = await withTimeout(
-    request(deps.bus, webhookRequests.replay, requested, optionsOf(context, requestTimeoutMs)),
+    request(deps.bus, webhookRequests.replay, requested, toRequestOptions(context, requestTimeoutMs)),
   );
-  await noted(deps, caller, 'webhooks.replay', webhook);
+  await auditWebhook(deps, caller, 'webhooks.replay', webhook);
   return queued;
 }
 
@@ -134,7 +134,7 @@ export async function webhookStats(
   nowMs = Date.now(),
 ): Promise<DeliveryStats> {
   await getWebhook(deps, caller, id);
-  return webhookRecordsOf(deps).stats(id, nowMs - dayMs);
+  return webhookRepository(deps).stats(id, nowMs - dayMs);
 }
 
 async function withTimeout<T>(pending: Promise<T>): Promise<T> {
@@ -146,9 +146,9 @@ async function withTimeout<T>(pending: Promise<T>): Promise<T> {
   }
 }
 
-const optionsOf = ({ requestId }: RequestContext, timeoutMs: number): RequestOptions => ({
+const toRequestOptions = ({ requestId }: RequestContext, timeoutMs: number): RequestOptions => ({
   timeoutMs,
   correlationId: requestId,
 });
 
-const noDelivery = (): AppError => new AppError('not_found', 'There is no such delivery.');
+const deliveryNotFound = (): AppError => new AppError('not_found', 'There is no such delivery.');

@@ -11,6 +11,7 @@ import {
   testWebhook,
   webhookStats,
 } from './deliveries.ts';
+import { toAttemptResponse, toDeliveryResponse, toDetailsResponse, toStatsResponse } from './delivery-responses.ts';
 import {
   attemptResponseSchema,
   deliveryDetails,
@@ -22,7 +23,6 @@ import {
   statsResponseSchema,
   testBody,
 } from './delivery-schema.ts';
-import { toAttemptResponse, toDeliveryResponse, toDetailsResponse, toStatsResponse } from './delivery-shown.ts';
 
 const one = '/user-webhooks/:id';
 const common = {

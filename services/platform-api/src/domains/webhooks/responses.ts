@@ -1,11 +1,11 @@
 import { currentHealth, type WebhookHealth } from '@fleet/storage';
 import type { Deps } from '../../platform/deps.ts';
 import { formatTime, toRecordResponse } from '../../platform/schemas.ts';
-import { statusOf } from './rules.ts';
+import { toStatus } from './rules.ts';
 import type { Webhook, WebhookResponse } from './schema.ts';
-import { webhookRecordsOf } from './store.ts';
+import { webhookRepository } from './store.ts';
 
-const response = (webhook: Webhook, health: WebhookHealth): WebhookResponse => ({
+const toResponse = (webhook: Webhook, health: WebhookHealth): WebhookResponse => ({
   ...toRecordResponse(webhook),
   url: webhook.url,
   name: webhook.name,
@@ -13,7 +13,7 @@ const response = (webhook: Webhook, health: WebhookHealth): WebhookResponse => (
   notification_types: [...webhook.notificationTypes],
   vehicle_ids: [...webhook.vehicleIds],
   headers: Object.fromEntries(webhook.headers.map(({ name, value }) => [name, value])),
-  status: statusOf(webhook, health),
+  status: toStatus(webhook, health),
   disabled_reason: health.disabledReason,
   secret_hint: webhook.secretHint,
   failing_since: formatTime(health.failingSince),
@@ -23,12 +23,12 @@ const response = (webhook: Webhook, health: WebhookHealth): WebhookResponse => (
 });
 
 /** Converts webhooks with the health of their deliveries. */
-export async function toWebhooksResponse(
+export async function toWebhookResponses(
   deps: Pick<Deps, 'database'>,
   webhooks: readonly Webhook[],
 ): Promise<WebhookResponse[]> {
-  const health = await webhookRecordsOf(deps).findHealthByIds(webhooks.map(({ _id }) => _id));
-  return webhooks.map((webhook) => response(webhook, currentHealth(webhook, health.get(webhook._id))));
+  const health = await webhookRepository(deps).findHealthByIds(webhooks.map(({ _id }) => _id));
+  return webhooks.map((webhook) => toResponse(webhook, currentHealth(webhook, health.get(webhook._id))));
 }
 
 /** Converts a webhook with the health of its deliveries. */
@@ -36,5 +36,5 @@ export async function toWebhookResponse(
   { database }: Pick<Deps, 'database'>,
   webhook: Webhook,
 ): Promise<WebhookResponse> {
-  return response(webhook, currentHealth(webhook, await webhookRecordsOf({ database }).findHealth(webhook._id)));
+  return toResponse(webhook, currentHealth(webhook, await webhookRepository({ database }).findHealth(webhook._id)));
 }

@@ -16,7 +16,7 @@ import type { Deps } from '../../platform/deps.ts';
 import { toSorting } from '../../platform/fields.ts';
 import { idParams } from '../../platform/schemas.ts';
 import { deliveryRoutes } from './delivery-routes.ts';
-import { toWebhookResponse, toWebhooksResponse } from './responses.ts';
+import { toWebhookResponse, toWebhookResponses } from './responses.ts';
 import { createBody, regenerateBody, updateBody, webhookResponseSchema, webhookWithSecret } from './schema.ts';
 import {
   createWebhook,
@@ -48,7 +48,7 @@ export const webhookRoutes = (deps: Deps): PlatformRoute[] => [
         sorting: toSorting(query.sort, { created_at: 'createdAt' }),
         paging,
       });
-      return pageResponse({ items: await toWebhooksResponse(deps, items), total }, paging);
+      return pageResponse({ items: await toWebhookResponses(deps, items), total }, paging);
     },
   }),
   platformRoute({

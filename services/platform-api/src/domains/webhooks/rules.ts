@@ -4,7 +4,7 @@ import type { CustomHeader, WebhookHealth } from '@fleet/storage';
 import type { Webhook } from './schema.ts';
 
 /** Creates a secret in the format of Standard Webhooks. */
-export const newSecret = (): string => `whsec_${randomBytes(32).toString('base64')}`;
+export const createSecret = (): string => `whsec_${randomBytes(32).toString('base64')}`;
 
 export const secretHint = (secret: string): string => secret.slice(-4);
 
@@ -27,7 +27,7 @@ const forbiddenStarts = ['content-', 'webhook-', 'proxy-'];
 /**
  * Returns custom headers in their stored form. Throws 400 for a name that is invalid, repeated, or set by the platform.
  */
-export function storedHeaders(headers: Readonly<Record<string, string>>): CustomHeader[] {
+export function toStoredHeaders(headers: Readonly<Record<string, string>>): CustomHeader[] {
   const seen = new Set<string>();
   const faults: ErrorDetail[] = [];
   for (const name of Object.keys(headers)) {
@@ -44,7 +44,7 @@ export function storedHeaders(headers: Readonly<Record<string, string>>): Custom
 }
 
 /** Returns the current status of a webhook. */
-export const statusOf = (
+export const toStatus = (
   { enabled }: Pick<Webhook, 'enabled'>,
   { disabledReason, failingSince }: Pick<WebhookHealth, 'disabledReason' | 'failingSince'>,
 ) =>

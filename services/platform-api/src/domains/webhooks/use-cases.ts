@@ -9,9 +9,9 @@ import { insertWithinQuota } from '../../store/quota.ts';
 import { audit } from '../audit/use-cases.ts';
 import { requireKnownTypes } from '../notifications/rules.ts';
 import { visibleVehicleIds } from '../vehicles/visibility.ts';
-import { newSecret, secretHint, storedHeaders } from './rules.ts';
+import { createSecret, secretHint, toStoredHeaders } from './rules.ts';
 import { type CreateBody, maxWebhooks, type RegenerateBody, type UpdateBody, type Webhook } from './schema.ts';
-import { webhookRecordsOf, webhooksOf } from './store.ts';
+import { webhookCollection, webhookRepository } from './store.ts';
 
 type WebhookDeps = Pick<Deps, 'config' | 'records' | 'database' | 'encryption' | 'redis' | 'log'>;
 
@@ -28,11 +28,11 @@ export const webhookGuard = (config: Pick<Config, 'WEBHOOK_ALLOW_HTTP' | 'WEBHOO
 export const listWebhooks = (
   { records }: Pick<Deps, 'records'>,
   caller: Caller,
-  part: { readonly sorting: Sort; readonly paging: Pagination },
-): Promise<Page<Webhook>> => webhooksOf(records).list(caller, { where: { userId: caller.userId }, ...part });
+  options: { readonly sorting: Sort; readonly paging: Pagination },
+): Promise<Page<Webhook>> => webhookCollection(records).list(caller, { where: { userId: caller.userId }, ...options });
 
 export async function getWebhook({ records }: Pick<Deps, 'records'>, caller: Caller, id: number): Promise<Webhook> {
-  const webhook = await webhooksOf(records).findOne(caller, { _id: id, userId: caller.userId });
+  const webhook = await webhookCollection(records).findOne(caller, { _id: id, userId: caller.userId });
   if (webhook === null) throw notFound();
   return webhook;
 }
@@ -43,10 +43,10 @@ export async function createWebhook(
   caller: Caller,
   body: CreateBody,
 ): Promise<{ webhook: Webhook; secret: string }> {
-  const webhooks = webhooksOf(deps.records);
-  const checked = await checkedFields(deps, caller, body);
+  const webhooks = webhookCollection(deps.records);
+  const checked = await validateFields(deps, caller, body);
   const { userId } = caller;
-  const secret = body.secret ?? newSecret();
+  const secret = body.secret ?? createSecret();
   const fields = {
     userId,
     name: null,
@@ -56,7 +56,7 @@ export async function createWebhook(
     headers: [],
     ...checked,
     url: body.url,
-    ...sealed(deps, userId, secret),
+    ...sealSecret(deps, userId, secret),
     sealedOldSecret: null,
     graceUntil: null,
     healthEpoch: 0,
@@ -71,7 +71,7 @@ export async function createWebhook(
     () => webhooks.count(caller, { userId }),
     () => webhooks.insert(caller, fields),
   );
-  await noted(deps, caller, 'webhooks.create', webhook);
+  await auditWebhook(deps, caller, 'webhooks.create', webhook);
   return { webhook, secret };
 }
 
@@ -84,15 +84,15 @@ export async function updateWebhook(
 ): Promise<Webhook> {
   const { userId, healthEpoch } = await getWebhook(deps, caller, id);
   const change: Change<Webhook> = {
-    ...(await checkedFields(deps, caller, body)),
+    ...(await validateFields(deps, caller, body)),
     ...(body.secret === undefined
       ? {}
-      : { ...sealed(deps, userId, body.secret), sealedOldSecret: null, graceUntil: null }),
+      : { ...sealSecret(deps, userId, body.secret), sealedOldSecret: null, graceUntil: null }),
     ...(body.enabled === true ? { healthEpoch: healthEpoch + 1 } : {}),
   };
-  const webhook = await webhooksOf(deps.records).update(caller, id, change, expectedVersion);
+  const webhook = await webhookCollection(deps.records).update(caller, id, change, expectedVersion);
   if (webhook === null) throw notFound();
-  await noted(deps, caller, 'webhooks.update', webhook);
+  await auditWebhook(deps, caller, 'webhooks.update', webhook);
   return webhook;
 }
 
@@ -103,10 +103,10 @@ export async function removeWebhook(
   expectedVersion: number | undefined,
 ): Promise<Webhook> {
   await getWebhook(deps, caller, id);
-  const removed = await webhooksOf(deps.records).remove(caller, id, { expectedVersion });
+  const removed = await webhookCollection(deps.records).remove(caller, id, { expectedVersion });
   if (removed === null) throw notFound();
-  await webhookRecordsOf(deps).cancelAll(id);
-  await noted(deps, caller, 'webhooks.delete', removed);
+  await webhookRepository(deps).cancelAll(id);
+  await auditWebhook(deps, caller, 'webhooks.delete', removed);
   return removed;
 }
 
@@ -119,7 +119,7 @@ export async function regenerateSecret(
   now = new Date(),
 ): Promise<{ webhook: Webhook; secret: string }> {
   const before = await getWebhook(deps, caller, id);
-  const secret = body.secret ?? newSecret();
+  const secret = body.secret ?? createSecret();
   const grace =
     body.grace_hours === 0
       ? { sealedOldSecret: null, graceUntil: null }
@@ -127,43 +127,43 @@ export async function regenerateSecret(
           sealedOldSecret: before.sealedSecret,
           graceUntil: new Date(now.getTime() + body.grace_hours * 3_600_000),
         };
-  const webhook = await webhooksOf(deps.records).update(caller, id, {
-    ...sealed(deps, before.userId, secret),
+  const webhook = await webhookCollection(deps.records).update(caller, id, {
+    ...sealSecret(deps, before.userId, secret),
     ...grace,
   });
   if (webhook === null) throw notFound();
-  await noted(deps, caller, 'webhooks.regenerate_secret', webhook);
+  await auditWebhook(deps, caller, 'webhooks.regenerate_secret', webhook);
   return { webhook, secret };
 }
 
 /** Validates the fields of a body that are stored unchanged, and returns their stored form. */
-async function checkedFields(deps: WebhookDeps, caller: Caller, body: UpdateBody): Promise<Change<Webhook>> {
+async function validateFields(deps: WebhookDeps, caller: Caller, body: UpdateBody): Promise<Change<Webhook>> {
   if (body.notification_types !== undefined) requireKnownTypes(body.notification_types, '/notification_types');
   if (body.vehicle_ids !== undefined && body.vehicle_ids.length > 0)
     assertAllFound('vehicle', body.vehicle_ids, await visibleVehicleIds(deps, caller, body.vehicle_ids));
-  if (body.url !== undefined) await requireAllowedUrl(deps, body.url);
+  if (body.url !== undefined) await assertUrlAllowed(deps, body.url);
   return omitUndefined({
     url: body.url,
     name: body.name,
     enabled: body.enabled,
     notificationTypes: body.notification_types && [...new Set(body.notification_types)],
     vehicleIds: body.vehicle_ids && [...new Set(body.vehicle_ids)],
-    headers: body.headers && storedHeaders(body.headers),
+    headers: body.headers && toStoredHeaders(body.headers),
   });
 }
 
-async function requireAllowedUrl({ config }: Pick<Deps, 'config'>, url: string): Promise<void> {
+async function assertUrlAllowed({ config }: Pick<Deps, 'config'>, url: string): Promise<void> {
   const verdict = await webhookGuard(config).check(url);
   if (verdict.kind !== 'allowed') throw validationError([{ path: '/url', message: verdict.reason }]);
 }
 
-const sealed = ({ encryption }: Pick<Deps, 'encryption'>, userId: number, secret: string) => ({
+const sealSecret = ({ encryption }: Pick<Deps, 'encryption'>, userId: number, secret: string) => ({
   sealedSecret: encryption.seal(secret, webhookSecretPurpose(userId)),
   secretHint: secretHint(secret),
 });
 
 /** Records an action on a webhook in the audit log. */
-export const noted = (
+export const auditWebhook = (
   deps: Pick<Deps, 'records' | 'log'>,
   caller: Caller,
   action: string,
@@ -173,12 +173,12 @@ export const noted = (
 const notFound = (): AppError => new AppError('not_found', 'There is no such webhook.');
 
 /** Disables the webhooks of a user who lost the permission to have them. A user who regains it enables them again. */
-export async function turnOffWebhooksOfUser(
+export async function disableWebhooksOfUser(
   { records }: Pick<Deps, 'records'>,
   scope: Scope,
   userId: number,
 ): Promise<void> {
-  await webhooksOf(records).updateMany(scope, { userId, enabled: true }, { $set: { enabled: false } });
+  await webhookCollection(records).updateMany(scope, { userId, enabled: true }, { $set: { enabled: false } });
 }
 
 /** Removes the webhooks of a removed user. */
@@ -187,10 +187,10 @@ export async function removeWebhooksOfUser(
   scope: Scope,
   userId: number,
 ): Promise<void> {
-  const webhooks = webhooksOf(deps.records);
+  const webhooks = webhookCollection(deps.records);
   for (const { _id } of await webhooks.all(scope, { userId })) {
     await webhooks.remove(scope, _id);
-    await webhookRecordsOf(deps).cancelAll(_id);
+    await webhookRepository(deps).cancelAll(_id);
   }
 }
 
@@ -206,5 +206,5 @@ export async function dropVehicleFromWebhooks(
   // Part of the update, so that of two concurrent removals one finds the last vehicle.
   const isNotLast = { vehicleIds: { $not: { $size: 1 } } };
   const where = { $and: [{ vehicleIds: id }, isNotLast] };
-  await webhooksOf(records).updateMany(scope, where, { $pull: { vehicleIds: id } });
+  await webhookCollection(records).updateMany(scope, where, { $pull: { vehicleIds: id } });
 }

@@ -1,8 +1,8 @@
 import { webhookSecretPurpose } from '@fleet/storage';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { type Client, PlatformHarness } from '../../testing/platform-harness.ts';
-import { statusOf, storedHeaders } from './rules.ts';
-import { webhookRecordsOf, webhooksOf } from './store.ts';
+import { toStatus, toStoredHeaders } from './rules.ts';
+import { webhookCollection, webhookRepository } from './store.ts';
 
 jest.setTimeout(60_000);
 let harness: PlatformHarness;
@@ -26,7 +26,7 @@ const pathsOf = (body: unknown) => (body as { details: { path: string }[] }).det
 
 describe('rules', () => {
   it('storedHeaders accepts headers that the platform does not set', () => {
-    expect(storedHeaders({ Authorization: 'Bearer x', 'X-Tenant': '7' })).toHaveLength(2);
+    expect(toStoredHeaders({ Authorization: 'Bearer x', 'X-Tenant': '7' })).toHaveLength(2);
     const refused = ['Host', 'content-length', 'Content-Encoding', 'CONNECTION', 'User-Agent', 'X-Webhook-Secret'];
     for (const name of [
       ...refused,
@@ -38,16 +38,16 @@ describe('rules', () => {
       '',
       'ä:',
     ])
-      expect(() => storedHeaders({ [name]: 'x' })).toThrow(/set by the platform|valid header name/);
-    expect(() => storedHeaders({ 'X-A': '1', 'x-a': '2' })).toThrow(/more than once/);
+      expect(() => toStoredHeaders({ [name]: 'x' })).toThrow(/set by the platform|valid header name/);
+    expect(() => toStoredHeaders({ 'X-A': '1', 'x-a': '2' })).toThrow(/more than once/);
   });
 
   it('statusOf returns the status of a webhook', () => {
     const health = { disabledReason: null, failingSince: null };
-    expect(statusOf({ enabled: true }, health)).toBe('active');
-    expect(statusOf({ enabled: true }, { ...health, failingSince: new Date() })).toBe('failing');
-    expect(statusOf({ enabled: true }, { failingSince: new Date(), disabledReason: 'gone' })).toBe('disabled');
-    expect(statusOf({ enabled: false }, health)).toBe('disabled');
+    expect(toStatus({ enabled: true }, health)).toBe('active');
+    expect(toStatus({ enabled: true }, { ...health, failingSince: new Date() })).toBe('failing');
+    expect(toStatus({ enabled: true }, { failingSince: new Date(), disabledReason: 'gone' })).toBe('disabled');
+    expect(toStatus({ enabled: false }, health)).toBe('disabled');
   });
 });
 
@@ -79,7 +79,7 @@ describe('POST /api/user-webhooks', () => {
 
   it('stores the secret sealed', async () => {
     const made = await make({ secret: 'not-in-clear' });
-    const stored = await webhooksOf(harness.records).find(harness.ours, made.data.id);
+    const stored = await webhookCollection(harness.records).find(harness.ours, made.data.id);
     expect(JSON.stringify(stored)).not.toContain('not-in-clear');
     expect(harness.deps.encryption.open(stored?.sealedSecret ?? '', webhookSecretPurpose(userId))).toBe('not-in-clear');
   });
@@ -199,7 +199,7 @@ describe('GET, PUT and DELETE /api/user-webhooks/:id', () => {
   it('resets the health when it is enabled', async () => {
     const id = Number(one.split('/').at(-1));
     const lastFailureAt = new Date();
-    await webhookRecordsOf(harness.deps).saveHealth({
+    await webhookRepository(harness.deps).saveHealth({
       _id: id,
       epoch: 0,
       disabledReason: 'gone',
@@ -259,16 +259,16 @@ describe('GET, PUT and DELETE /api/user-webhooks/:id', () => {
     const id = Number(one.split('/').at(-1));
     const open = (sealed: string | null | undefined) =>
       harness.deps.encryption.open(sealed ?? '', webhookSecretPurpose(userId));
-    const before = open((await webhooksOf(harness.records).find(harness.ours, id))?.sealedSecret);
+    const before = open((await webhookCollection(harness.records).find(harness.ours, id))?.sealedSecret);
     const { status, data } = await client.post(`${one}/regenerate-secret`, { grace_hours: 2 });
     expect(status).toBe(200);
-    const stored = await webhooksOf(harness.records).find(harness.ours, id);
+    const stored = await webhookCollection(harness.records).find(harness.ours, id);
     expect(open(stored?.sealedSecret)).toBe(data['secret']);
     expect(open(stored?.sealedOldSecret)).toBe(before);
     expect(((stored?.graceUntil?.getTime() ?? 0) - Date.now()) / 3_600_000).toBeCloseTo(2, 1);
     const given = await client.post(`${one}/regenerate-secret`, { secret: 'chosen-by-hand' });
     expect(given.data).toMatchObject({ secret: 'chosen-by-hand', secret_hint: 'hand' });
-    const at = await webhooksOf(harness.records).find(harness.ours, id);
+    const at = await webhookCollection(harness.records).find(harness.ours, id);
     expect(at).toMatchObject({ sealedOldSecret: null, graceUntil: null });
     expect((await client.post(`${one}/regenerate-secret`)).data['secret']).not.toBe('chosen-by-hand');
     expect((await client.post(`${one}/regenerate-secret`, { grace_hours: 73 })).status).toBe(400);

@@ -2,30 +2,30 @@ import { fenceSession, gatewayFenceSubject, mediaControl, mediaControlSubject, p
 import { cancelStreamRequest, readDevice, readStream, type StreamKind } from '@fleet/storage';
 import type { Deps } from '../../platform/deps.ts';
 import { deletePreviousState } from '../vehicle-states/commands.ts';
-import { completeCleanup, dueEndings, runEach, scheduleCleanup } from './endings.ts';
-import { retryTerminalCleanup } from './former-terminals.ts';
 import type { VehicleHook, VehicleHooks } from './hooks.ts';
+import { completeCleanup, findDueCleanups, runAllSteps, scheduleCleanup } from './pending-cleanups.ts';
 import type { Vehicle } from './schema.ts';
-import { findVehicleByImei, vehiclesIn } from './store.ts';
+import { findVehicleByImei, vehicleCollection } from './store.ts';
+import { retryTerminalCleanup } from './terminal-cleanup.ts';
 
-type Parts = Pick<Deps, 'records' | 'redis' | 'bus' | 'log'>;
+type DeletionDeps = Pick<Deps, 'records' | 'redis' | 'bus' | 'log'>;
 
-const kinds: readonly StreamKind[] = ['live', 'history'];
+const streamKinds: readonly StreamKind[] = ['live', 'history'];
 /** JT/T 1078-2016 table 2, which has 37 channels; 0 stands for all channels of some devices. */
-const channels = Array.from({ length: 38 }, (_unused, channel) => channel);
+const channelNos = Array.from({ length: 38 }, (_unused, channel) => channel);
 
 /** Deletes a vehicle and ends its activities; returns the vehicle as it was, or null. A job retries what fails. */
 export async function removeVehicle(
-  deps: Parts,
+  deps: DeletionDeps,
   known: Vehicle,
   hooks: VehicleHooks,
   expectedVersion?: number,
 ): Promise<Vehicle | null> {
   const { database } = deps.records;
   await scheduleCleanup(database, known);
-  const vehicle = await vehiclesIn(deps.records).remove(known, known._id, { expectedVersion });
+  const vehicle = await vehicleCollection(deps.records).remove(known, known._id, { expectedVersion });
   if (vehicle === null) return null;
-  if (await endAll(deps, vehicle, hooks.deleted)) await completeCleanup(database, vehicle._id);
+  if (await cleanUpVehicle(deps, vehicle, hooks.deleted)) await completeCleanup(database, vehicle._id);
   else await scheduleCleanup(database, vehicle);
   return vehicle;
 }
@@ -34,39 +34,40 @@ export async function removeVehicle(
  * Ends what could not be ended when vehicles were deleted or terminals left them, or was not ended because the process
  * died.
  */
-export async function endDeletedVehicles(deps: Parts, hooks: VehicleHooks, now = new Date()): Promise<void> {
+export async function retryVehicleCleanups(deps: DeletionDeps, hooks: VehicleHooks, now = new Date()): Promise<void> {
   const { records } = deps;
-  for (const { _id, vehicle, notedAt } of await dueEndings(records.database, now)) {
-    const isEnded = _id === vehicle._id ? endLater(deps, vehicle, hooks) : retryTerminalCleanup(deps, vehicle, hooks);
-    if (await isEnded) await completeCleanup(records.database, _id);
+  for (const { _id, vehicle, notedAt } of await findDueCleanups(records.database, now)) {
+    const isComplete =
+      _id === vehicle._id ? retryVehicleCleanup(deps, vehicle, hooks) : retryTerminalCleanup(deps, vehicle, hooks);
+    if (await isComplete) await completeCleanup(records.database, _id);
     else await scheduleCleanup(records.database, vehicle, { _id, notedAt, now });
   }
 }
 
-async function endLater(deps: Parts, vehicle: Vehicle, hooks: VehicleHooks): Promise<boolean> {
+async function retryVehicleCleanup(deps: DeletionDeps, vehicle: Vehicle, hooks: VehicleHooks): Promise<boolean> {
   const { records } = deps;
-  if ((await vehiclesIn(records).find(vehicle, vehicle._id)) !== null) return true;
+  if ((await vehicleCollection(records).find(vehicle, vehicle._id)) !== null) return true;
   const holder = vehicle.imei === null ? null : await findVehicleByImei(records, vehicle.imei);
-  if (holder === null) return endAll(deps, vehicle, hooks.deleted);
+  if (holder === null) return cleanUpVehicle(deps, vehicle, hooks.deleted);
   // The terminal is in another vehicle by now, which its activities belong to.
   const deleteState: VehicleHook = () => deletePreviousState(deps, vehicle);
-  return endAll(deps, { ...vehicle, imei: null }, [...hooks.deleted, deleteState]);
+  return cleanUpVehicle(deps, { ...vehicle, imei: null }, [...hooks.deleted, deleteState]);
 }
 
 /** Runs all steps; returns false if one of them failed. */
-function endAll(deps: Parts, vehicle: Vehicle, hooks: readonly VehicleHook[]): Promise<boolean> {
+function cleanUpVehicle(deps: DeletionDeps, vehicle: Vehicle, hooks: readonly VehicleHook[]): Promise<boolean> {
   const { imei } = vehicle;
   const steps = hooks.map((hook) => () => hook(vehicle));
   if (imei !== null)
     steps.push(
-      () => endStreams(deps, imei),
-      () => endSession(deps, imei),
+      () => stopStreams(deps, imei),
+      () => closeSession(deps, imei),
     );
-  return runEach(deps.log, vehicle, steps);
+  return runAllSteps(deps.log, vehicle, steps);
 }
 
-async function endStreams({ redis, bus }: Parts, imei: string): Promise<void> {
-  const ids = kinds.flatMap((kind) => channels.map((channel) => ({ kind, imei, channel })));
+async function stopStreams({ redis, bus }: DeletionDeps, imei: string): Promise<void> {
+  const ids = streamKinds.flatMap((kind) => channelNos.map((channel) => ({ kind, imei, channel })));
   await Promise.all(
     ids.map(async (id) => {
       const { claim, request } = await readStream(redis, id);
@@ -77,7 +78,7 @@ async function endStreams({ redis, bus }: Parts, imei: string): Promise<void> {
 }
 
 /** Makes the gateway close the connection. If the terminal connects again, it is treated like any unknown one. */
-async function endSession({ redis, bus }: Parts, imei: string): Promise<void> {
+async function closeSession({ redis, bus }: DeletionDeps, imei: string): Promise<void> {
   const session = await readDevice(redis, imei);
   if (session === null) return;
   publish(bus, fenceSession, { imei, sessionId: session.sessionId }, gatewayFenceSubject(session.podId));

@@ -7,7 +7,7 @@ import { type RecordFields, RecordStore } from '../../store/record-store.ts';
 import { type Client, PlatformHarness } from '../../testing/platform-harness.ts';
 import { driverCollection } from '../drivers/store.ts';
 import { createDriver, updateDriver } from '../drivers/use-cases.ts';
-import { geofencesIn } from '../geofences/store.ts';
+import { geofenceCollection } from '../geofences/store.ts';
 import { linkRoutes } from '../planned-routes/links.ts';
 import { createGroup, updateGroup } from '../vehicle-groups/changes.ts';
 import { createVehicle, updateVehicle } from './changes.ts';
@@ -145,7 +145,7 @@ describe('records that are deleted while they are being linked', () => {
     const links = { drivers: [person], geofences: [area] };
     const groupPath = `/api/vehicle-groups/${await made('/api/vehicle-groups', { name: 'Left', ...links })}`;
     await driverCollection(harness.records).remove(scope, person);
-    await geofencesIn(harness.records).remove(scope, area);
+    await geofenceCollection(harness.records).remove(scope, area);
     const read = (await owner.get(path)).data;
     expect(read['driver_id']).toBe(person);
     expect(await owner.put(path, read)).toMatchObject({ status: 200, data: { driver_id: null } });

@@ -5,8 +5,8 @@ import type { DeviceCommand, Outcome } from '@fleet/bus';
 import { createCircuitBreaker, SsrfGuard, type SsrfVerdict } from '@fleet/service-kit';
 import CircuitBreaker from 'opossum';
 import type { Config } from '../../assembly/config.ts';
-import { type HubResponse, parseHubResponse, toOutcome } from './hub-answer.ts';
-import { partnerInstructionOf } from './instruction.ts';
+import { type HubResponse, parseHubResponse, toOutcome } from './hub-response.ts';
+import { toPartnerInstruction } from './instruction.ts';
 
 /** The server that commands a partner's devices. */
 export interface PartnerChannel {
@@ -19,14 +19,14 @@ export interface PartnerChannel {
 export interface PartnerRequest {
   readonly channel: PartnerChannel;
   /** The number as recorded. */
-  readonly shownImei: string;
+  readonly recordedImei: string;
   readonly command: DeviceCommand;
   readonly timeoutMs: number;
   readonly correlationId: string;
 }
 
 /** Longest wait for a partner's server, whatever the timeout of the caller (docs/reference/partners.md). */
-const longestWaitMs = 90_000;
+const maxTimeoutMs = 90_000;
 /** Wait for the device that is requested of a hub, in seconds. */
 const deviceWaitS = 30;
 const maxResponseBytes = 256 * 1024;
@@ -37,17 +37,17 @@ const maxBreakers = 1_000;
 /** Thrown if a partner's server does not respond, or not as a hub does. */
 class HubError extends Error {
   override readonly name = 'HubError';
-  readonly isLate: boolean;
-  constructor(message: string, options: { isLate?: boolean; cause?: unknown } = {}) {
+  readonly isTimeout: boolean;
+  constructor(message: string, options: { isTimeout?: boolean; cause?: unknown } = {}) {
     super(message, { cause: options.cause });
-    this.isLate = options.isLate ?? false;
+    this.isTimeout = options.isTimeout ?? false;
   }
 }
 
-type Allowed = Extract<SsrfVerdict, { kind: 'allowed' }>;
+type AllowedAddress = Extract<SsrfVerdict, { kind: 'allowed' }>;
 
-interface Sent {
-  readonly verdict: Allowed;
+interface HubRequest {
+  readonly verdict: AllowedAddress;
   readonly form: string;
   readonly timeoutMs: number;
   readonly correlationId: string;
@@ -70,9 +70,9 @@ export const commandAddress = (url: string): string => `${url.replace(/\/+$/, ''
 /**
  * Sends commands to partners' devices over the vendor hub's command channel. Each server has its own circuit breaker.
  */
-export class PartnerHubs {
+export class PartnerClient {
   readonly #guard: SsrfGuard;
-  readonly #breakers = new Map<string, CircuitBreaker<[Sent], HubResponse>>();
+  readonly #breakers = new Map<string, CircuitBreaker<[HubRequest], HubResponse>>();
 
   constructor(config: HubSettings, guard = partnerGuard(config)) {
     this.#guard = guard;
@@ -80,20 +80,20 @@ export class PartnerHubs {
 
   /** Sends a command and returns its outcome. Never throws for errors of a partner's server. */
   async send(request: PartnerRequest): Promise<Outcome> {
-    const instruction = partnerInstructionOf(request.command);
+    const instruction = toPartnerInstruction(request.command);
     if (instruction === null)
       return { kind: 'refused', detail: 'the command channel of the partner does not support this command' };
     const address = commandAddress(request.channel.url);
     const verdict = await this.#guard.check(address);
     if (verdict.kind !== 'allowed')
       return { kind: 'unreadable', detail: `the address of the partner's server ${verdict.reason}` };
-    const timeoutMs = Math.min(request.timeoutMs, longestWaitMs);
-    const form = formOf(request, instruction, timeoutMs);
+    const timeoutMs = Math.min(request.timeoutMs, maxTimeoutMs);
+    const form = toForm(request, instruction, timeoutMs);
     try {
       const sent = { verdict, form, timeoutMs, correlationId: request.correlationId };
-      return toOutcome(await this.#breakerOf(address).fire(sent), request.command, instruction.proNo);
+      return toOutcome(await this.#getBreaker(address).fire(sent), request.command, instruction.proNo);
     } catch (error) {
-      if (error instanceof HubError && error.isLate) return { kind: 'timedOut' };
+      if (error instanceof HubError && error.isTimeout) return { kind: 'timedOut' };
       if (error instanceof HubError) return { kind: 'unreadable', detail: error.message };
       if (CircuitBreaker.isOurError(error as Error))
         return { kind: 'unreadable', detail: "the partner's server is failing; requests are suspended for a while" };
@@ -105,7 +105,7 @@ export class PartnerHubs {
     for (const breaker of this.#breakers.values()) breaker.shutdown();
   }
 
-  #breakerOf(address: string): CircuitBreaker<[Sent], HubResponse> {
+  #getBreaker(address: string): CircuitBreaker<[HubRequest], HubResponse> {
     const known = this.#breakers.get(address);
     if (known !== undefined) return known;
     const breaker = createCircuitBreaker(post, { volumeThreshold, resetTimeoutMs });
@@ -120,13 +120,13 @@ export class PartnerHubs {
 }
 
 /** Returns the fields of section 18, in the order of that section. */
-function formOf(
-  { channel, shownImei }: PartnerRequest,
+function toForm(
+  { channel, recordedImei }: PartnerRequest,
   { proNo, cmdContent }: { proNo: number; cmdContent: string },
   timeoutMs: number,
 ): string {
   return new URLSearchParams({
-    deviceImei: shownImei,
+    deviceImei: recordedImei,
     cmdContent,
     proNo: String(proNo),
     cmdType: 'normallns',
@@ -143,7 +143,7 @@ function formOf(
   }).toString();
 }
 
-async function post({ verdict, form, timeoutMs, correlationId }: Sent): Promise<HubResponse> {
+async function post({ verdict, form, timeoutMs, correlationId }: HubRequest): Promise<HubResponse> {
   const signal = AbortSignal.timeout(timeoutMs);
   let response: { status: number; text: string };
   try {
@@ -159,7 +159,7 @@ async function post({ verdict, form, timeoutMs, correlationId }: Sent): Promise<
     });
   } catch (cause) {
     if (cause instanceof HubError) throw cause;
-    if (signal.aborted) throw new HubError("the partner's server did not respond in time", { isLate: true, cause });
+    if (signal.aborted) throw new HubError("the partner's server did not respond in time", { isTimeout: true, cause });
     throw new HubError("could not reach the partner's server", { cause });
   }
   const { status, text } = response;
@@ -167,28 +167,28 @@ async function post({ verdict, form, timeoutMs, correlationId }: Sent): Promise<
   // A hub that also reports errors by status describes the error in its body.
   if (hubResponse !== null && (status === 200 || (status >= 400 && status < 500))) return hubResponse;
   if (status === 504 || status === 408)
-    throw new HubError(`the partner's server returned status ${status}`, { isLate: true });
+    throw new HubError(`the partner's server returned status ${status}`, { isTimeout: true });
   if (status !== 200) throw new HubError(`the partner's server returned status ${status}`);
   throw new HubError("the partner's server returned an invalid response");
 }
 
 /** Does not follow redirects: they would bypass the guard, and the token is for this address only. */
 function exchange(
-  { url, lookup }: Allowed,
+  { url, lookup }: AllowedAddress,
   form: string,
   options: RequestOptions,
 ): Promise<{ status: number; text: string }> {
   const send = url.protocol === 'https:' ? httpsRequest : httpRequest;
   return new Promise((resolve, reject) => {
     const request = send(url, { ...options, lookup, agent: false }, (response) => {
-      textOf(response).then((text) => resolve({ status: response.statusCode ?? 0, text }), reject);
+      readText(response).then((text) => resolve({ status: response.statusCode ?? 0, text }), reject);
     });
     request.on('error', reject);
     request.end(form);
   });
 }
 
-async function textOf(response: IncomingMessage): Promise<string> {
+async function readText(response: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of response as AsyncIterable<Buffer>) {

@@ -6,7 +6,7 @@ import { lastLocationsIfKnown } from '../last-positions/queries.ts';
 import { findUser } from '../users/use-cases.ts';
 import { vehiclesById } from '../vehicles/use-cases.ts';
 import type { Webhook } from './schema.ts';
-import { anyWebhook } from './store.ts';
+import { findWebhook } from './store.ts';
 
 /** Dependencies of notifying the owner of a webhook. */
 export type NoticeDeps = Pick<Deps, 'records' | 'notifications' | 'redis' | 'log'> & {
@@ -21,13 +21,13 @@ export type Notice = Static<typeof notifyWebhookOwner.request>;
  * mail can be sent because the owner was removed, has no address, or the address is refused.
  */
 export async function notifyOwner(deps: NoticeDeps, notice: Notice): Promise<boolean> {
-  const webhook = await anyWebhook(deps.records, notice.webhookId);
+  const webhook = await findWebhook(deps.records, notice.webhookId);
   if (webhook === null) return false;
-  const description = descriptionOf(webhook, notice);
-  await raise(deps, webhook, notice, description);
+  const description = toDescription(webhook, notice);
+  await createNotification(deps, webhook, notice, description);
   const owner = await findUser(deps.records, webhook, webhook.userId);
   if (owner === null || owner.email === null) return false;
-  const mail = { kind: 'mail', to: owner.email, subject: subjectOf(notice), text: description } as const;
+  const mail = { kind: 'mail', to: owner.email, subject: toSubject(notice), text: description } as const;
   try {
     await deps.messages.send(mail);
   } catch (error) {
@@ -39,7 +39,12 @@ export async function notifyOwner(deps: NoticeDeps, notice: Notice): Promise<boo
   return true;
 }
 
-async function raise(deps: NoticeDeps, webhook: Webhook, notice: Notice, description: string): Promise<void> {
+async function createNotification(
+  deps: NoticeDeps,
+  webhook: Webhook,
+  notice: Notice,
+  description: string,
+): Promise<void> {
   const vehicle = (await vehiclesById(deps.records, webhook, [notice.vehicleId])).get(notice.vehicleId);
   // A vehicle that was deleted, or is of another account now, gets no notification.
   if (vehicle === undefined) return;
@@ -70,15 +75,15 @@ async function raise(deps: NoticeDeps, webhook: Webhook, notice: Notice, descrip
   ]);
 }
 
-const subjectOf = ({ percent }: Notice): string =>
+const toSubject = ({ percent }: Notice): string =>
   percent === 100 ? 'A webhook was disabled' : 'A webhook is failing';
 
-function descriptionOf({ _id, url, name }: Webhook, { percent, reason, failingSinceMs }: Notice): string {
+function toDescription({ _id, url, name }: Webhook, { percent, reason, failingSinceMs }: Notice): string {
   // The part of the URL after the host may contain a secret.
-  const called = `The webhook ${name ?? _id} (${new URL(url).host})`;
-  if (reason === 'gone') return `${called} was disabled: its receiver returned 410 Gone.`;
+  const webhookText = `The webhook ${name ?? _id} (${new URL(url).host})`;
+  if (reason === 'gone') return `${webhookText} was disabled: its receiver returned 410 Gone.`;
   const since = new Date(failingSinceMs).toISOString();
   if (percent === 100)
-    return `${called} was disabled: it has been failing since ${since}. Enable it to resume deliveries.`;
-  return `${called} has been failing since ${since}: ${percent} % of the time after which it is disabled.`;
+    return `${webhookText} was disabled: it has been failing since ${since}. Enable it to resume deliveries.`;
+  return `${webhookText} has been failing since ${since}: ${percent} % of the time after which it is disabled.`;
 }

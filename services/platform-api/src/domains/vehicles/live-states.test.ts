@@ -2,7 +2,7 @@ import type { DeviceState } from '@fleet/storage';
 import { describe, expect, it } from '@jest/globals';
 import { lastLocationAt } from '../../testing/last-location.ts';
 import type { LastLocation } from '../last-positions/schema.ts';
-import { locationNow, presentOf } from './states.ts';
+import { deriveLiveState, toCurrentLocation } from './live-states.ts';
 
 const atMs = 1_795_280_000_000;
 const minute = 60_000;
@@ -36,18 +36,22 @@ describe('state of a vehicle', () => {
     ['slow for two minutes, ignition on', device(atMs), location(), 'idle'],
     ['ignition off', device(atMs), location({ ignition: false }), 'stopped'],
   ] as const)('is derived from session and position: %s', (_case, session, position, state) => {
-    expect(presentOf(session, position, atMs).state).toBe(state);
+    expect(deriveLiveState(session, position, atMs).state).toBe(state);
   });
 
   it('has the number as the terminal sends it, and the position with the state of the vehicle', () => {
-    const now = presentOf(device(atMs), location({ serverTimestamp: atMs - 11 * minute }), atMs);
+    const now = deriveLiveState(device(atMs), location({ serverTimestamp: atMs - 11 * minute }), atMs);
     expect(now.displayImei).toBe('013800138000');
-    expect(locationNow(now, { id: 7, driverId: 8 })).toMatchObject({ vehicle_id: 7, driver_id: 8, state: 'stopped' });
+    expect(toCurrentLocation(now, { id: 7, driverId: 8 })).toMatchObject({
+      vehicle_id: 7,
+      driver_id: 8,
+      state: 'stopped',
+    });
   });
 
   it("treats a partner's device as connected while it sends data", () => {
     const partner = (serverTimestamp: number) =>
-      presentOf(undefined, location({ source: 'partner', serverTimestamp }), atMs).device;
+      deriveLiveState(undefined, location({ source: 'partner', serverTimestamp }), atMs).device;
     expect(partner(atMs)).toMatchObject({ protocol: 'partner', connected: true, connected_since: null });
     expect(partner(atMs - 11 * minute)).toMatchObject({ connected: false });
   });

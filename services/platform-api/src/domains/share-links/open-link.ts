@@ -5,14 +5,14 @@ import { audit } from '../audit/use-cases.ts';
 import { websocketUrl } from '../last-positions/websocket-tokens.ts';
 import { readTrack, type Track } from '../positions/read-track.ts';
 import { isPassword } from '../users/passwords.ts';
+import { neverConnected, readLiveStates, type VehicleLiveState } from '../vehicles/live-states.ts';
 import type { Vehicle } from '../vehicles/schema.ts';
-import { neverConnected, type VehicleNow, vehicleStates } from '../vehicles/states.ts';
 import { vehiclesById } from '../vehicles/use-cases.ts';
-import { passwordsIn, requireLive, sharedView } from './rules.ts';
+import { assertLive, passwordCandidates, toSharedViewResponse } from './rules.ts';
 import type { SharedViewResponse, ShareLink } from './schema.ts';
 import { countView, findLinkBySlug, findLiveIds } from './store.ts';
 
-type Parts = Pick<Deps, 'records' | 'log' | 'redis' | 'limits' | 'encryption'>;
+type LinkDeps = Pick<Deps, 'records' | 'log' | 'redis' | 'limits' | 'encryption'>;
 
 /** The pace for the estimated arrival is computed from the last minutes, even if no track is returned. */
 const paceMinutes = 15;
@@ -21,7 +21,7 @@ const paceMinutes = 15;
 export interface OpenedLink {
   readonly link: ShareLink;
   readonly vehicle: Vehicle;
-  readonly present: VehicleNow;
+  readonly liveState: VehicleLiveState;
 }
 
 /** The client that opens a link. */
@@ -35,18 +35,18 @@ interface Reader {
  * Opens a link and counts a view. Throws 401 without its password, 404 for an unknown link, 410 for one that has ended.
  */
 export async function openLink(
-  deps: Parts & Pick<Deps, 'config' | 'database'>,
+  deps: LinkDeps & Pick<Deps, 'config' | 'database'>,
   slug: string,
   context: RequestContext,
   now = new Date(),
 ): Promise<SharedViewResponse> {
   const { request } = context;
   const reader = { password: request.get('x-share-password'), ip: request.ip, context };
-  const { link, vehicle, present } = await open(deps, slug, reader, now);
-  const ticket = encodeURIComponent(newTicket(deps, link, now));
+  const { link, vehicle, liveState } = await open(deps, slug, reader, now);
+  const ticket = encodeURIComponent(createTicket(deps, link, now));
   const wsUrl = `${websocketUrl(deps.config)}?share=${slug}&ticket=${ticket}`;
-  const track = await trackBefore(deps, link, vehicle, now);
-  return sharedView(link, vehicle, present, { wsUrl, track, nowMs: now.getTime() });
+  const track = await readSharedTrack(deps, link, vehicle, now);
+  return toSharedViewResponse(link, vehicle, liveState, { wsUrl, track, nowMs: now.getTime() });
 }
 
 /**
@@ -54,15 +54,15 @@ export async function openLink(
  * already.
  */
 export async function openLinkSocket(
-  deps: Parts,
+  deps: LinkDeps,
   slug: string,
   reader: Reader & { readonly ticket: string | undefined },
   now = new Date(),
 ): Promise<OpenedLink> {
   if (reader.ticket === undefined) return open(deps, slug, reader, now);
-  const link = await requireLink(deps, slug);
+  const link = await findLink(deps, slug);
   if (!isTicketOf(deps, link, reader.ticket, now)) return open(deps, slug, reader, now);
-  requireLive({ ...link, isUsedUp: false }, now);
+  assertLive({ ...link, isUsedUp: false }, now);
   return withVehicle(deps, link, now);
 }
 
@@ -70,8 +70,8 @@ export async function openLinkSocket(
  * Returns the track that the link may show; an empty one while the history is unavailable, so that the position is
  * still returned.
  */
-async function trackBefore(
-  deps: Parts & Pick<Deps, 'database'>,
+async function readSharedTrack(
+  deps: LinkDeps & Pick<Deps, 'database'>,
   { historyMinutes, destination, permissions }: ShareLink,
   { _id: vehicleId }: Vehicle,
   now: Date,
@@ -88,35 +88,35 @@ async function trackBefore(
 }
 
 /** Returns those of the opened links that have not ended. */
-export const stillLive = ({ records }: Pick<Deps, 'records'>, ids: readonly number[]): Promise<Set<number>> =>
+export const filterLive = ({ records }: Pick<Deps, 'records'>, ids: readonly number[]): Promise<Set<number>> =>
   findLiveIds(records, ids, new Date());
 
-async function open(deps: Parts, slug: string, reader: Reader, now: Date): Promise<OpenedLink> {
-  const link = await requireLink(deps, slug);
-  requireLive(link, now);
+async function open(deps: LinkDeps, slug: string, reader: Reader, now: Date): Promise<OpenedLink> {
+  const link = await findLink(deps, slug);
+  assertLive(link, now);
   await requirePassword(deps, link, reader);
   const opened = await withVehicle(deps, link, now);
   if ((await countView(deps.records, link, now)) === null) {
-    requireLive({ ...link, ...(await findLinkBySlug(deps.records, slug)) }, now);
+    assertLive({ ...link, ...(await findLinkBySlug(deps.records, slug)) }, now);
     throw new AppError('share_link_used_up', 'The view limit of the link has been reached.');
   }
-  const doer = { accountId: link.accountId, ...(reader.ip === undefined ? {} : { ip: reader.ip }) };
-  await audit(deps, doer, 'share_links.open', { type: 'share_links', id: link._id }, { vehicle_id: link.vehicleId });
+  const actor = { accountId: link.accountId, ...(reader.ip === undefined ? {} : { ip: reader.ip }) };
+  await audit(deps, actor, 'share_links.open', { type: 'share_links', id: link._id }, { vehicle_id: link.vehicleId });
   return opened;
 }
 
-async function requireLink({ records }: Pick<Deps, 'records'>, slug: string): Promise<ShareLink> {
+async function findLink({ records }: Pick<Deps, 'records'>, slug: string): Promise<ShareLink> {
   const link = await findLinkBySlug(records, slug);
   if (link === null || link.slug !== slug) throw new AppError('not_found', 'There is no such share link.');
   return link;
 }
 
-async function withVehicle(deps: Parts, link: ShareLink, now: Date): Promise<OpenedLink> {
+async function withVehicle(deps: LinkDeps, link: ShareLink, now: Date): Promise<OpenedLink> {
   const vehicle = (await vehiclesById(deps.records, link, [link.vehicleId])).get(link.vehicleId);
   if (vehicle === undefined) throw new AppError('share_link_revoked', 'The link has been revoked.');
   const { imei } = vehicle;
-  const states = await vehicleStates(deps, imei === null ? [] : [imei], now.getTime());
-  return { link, vehicle, present: states.get(imei ?? '') ?? neverConnected };
+  const states = await readLiveStates(deps, imei === null ? [] : [imei], now.getTime());
+  return { link, vehicle, liveState: states.get(imei ?? '') ?? neverConnected };
 }
 
 /**
@@ -128,18 +128,18 @@ async function requirePassword({ limits }: Pick<Deps, 'limits'>, link: ShareLink
   if (password === undefined || password === '')
     throw new AppError('share_password', 'The link requires a password. Send it in the header X-Share-Password.');
   await limits.consume('shareLink', `link:${createHash('sha256').update(link.slug).digest('hex')}`, context);
-  for (const each of passwordsIn(password)) if (await isPassword(link.passwordHash, each)) return;
+  for (const each of passwordCandidates(password)) if (await isPassword(link.passwordHash, each)) return;
   throw new AppError('share_password', 'The password of the link is wrong.');
 }
 
 /** A page that stays open reconnects with its ticket. */
-const ticketMs = 12 * 3_600_000;
-const purpose = 'share link ticket';
+const ticketLifetimeMs = 12 * 3_600_000;
+const ticketPurpose = 'share link ticket';
 
-const newTicket = ({ encryption }: Pick<Deps, 'encryption'>, link: ShareLink, now: Date): string =>
-  encryption.seal(`${link._id}:${now.getTime() + ticketMs}`, purpose);
+const createTicket = ({ encryption }: Pick<Deps, 'encryption'>, link: ShareLink, now: Date): string =>
+  encryption.seal(`${link._id}:${now.getTime() + ticketLifetimeMs}`, ticketPurpose);
 
 function isTicketOf({ encryption }: Pick<Deps, 'encryption'>, link: ShareLink, ticket: string, now: Date): boolean {
-  const [id, untilMs] = (encryption.tryOpen(ticket, purpose) ?? '').split(':').map(Number);
+  const [id, untilMs] = (encryption.tryOpen(ticket, ticketPurpose) ?? '').split(':').map(Number);
   return id === link._id && untilMs !== undefined && untilMs > now.getTime();
 }

@@ -2,12 +2,12 @@ import type { Logger } from '@fleet/service-kit';
 import type { Database } from '@fleet/storage';
 import type { Vehicle } from './schema.ts';
 
-/** Id of a deleted vehicle, or a text for a terminal that leaves one (`former-terminals.ts`). */
-type EndingId = number | string;
+/** Id of a deleted vehicle, or a text for a terminal that leaves one (`terminal-cleanup.ts`). */
+type CleanupId = number | string;
 
 /** Vehicle as it was before it was deleted, or its terminal left it. Stored until all of its activities have ended. */
-interface Ending {
-  readonly _id: EndingId;
+interface PendingCleanup {
+  readonly _id: CleanupId;
   readonly accountId: number;
   readonly vehicle: Vehicle;
   readonly notedAt: Date;
@@ -17,49 +17,49 @@ interface Ending {
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
-const atOnce = 100;
+const batchSize = 100;
 
-const endingsIn = (database: Database) => database.collection<Ending>('vehicle_endings');
+const cleanupCollection = (database: Database) => database.collection<PendingCleanup>('vehicle_endings');
 
 /** Schedules the cleanup of a vehicle. It is retried after a minute, later less often. */
 export async function scheduleCleanup(
   database: Database,
   vehicle: Vehicle,
-  { _id = vehicle._id, notedAt = new Date(), now = notedAt }: { _id?: EndingId; notedAt?: Date; now?: Date } = {},
+  { _id = vehicle._id, notedAt = new Date(), now = notedAt }: { _id?: CleanupId; notedAt?: Date; now?: Date } = {},
 ): Promise<void> {
   const { accountId } = vehicle;
   const waitMs = Math.min(hourMs, Math.max(minuteMs, now.getTime() - notedAt.getTime()));
-  const ending = { accountId, vehicle, notedAt, dueAt: new Date(now.getTime() + waitMs) };
-  await endingsIn(database).replaceOne({ _id }, ending, { upsert: true });
+  const cleanup = { accountId, vehicle, notedAt, dueAt: new Date(now.getTime() + waitMs) };
+  await cleanupCollection(database).replaceOne({ _id }, cleanup, { upsert: true });
 }
 
 /** Deletes a cleanup after all activities have ended. */
-export async function completeCleanup(database: Database, _id: EndingId): Promise<void> {
-  await endingsIn(database).deleteOne({ _id });
+export async function completeCleanup(database: Database, _id: CleanupId): Promise<void> {
+  await cleanupCollection(database).deleteOne({ _id });
 }
 
 /** Returns the cleanups that are due, the earliest first. */
-export const dueEndings = (database: Database, now: Date): Promise<Ending[]> =>
-  endingsIn(database)
+export const findDueCleanups = (database: Database, now: Date): Promise<PendingCleanup[]> =>
+  cleanupCollection(database)
     .find({ dueAt: { $lte: now } })
     .sort({ dueAt: 1 })
-    .limit(atOnce)
+    .limit(batchSize)
     .toArray();
 
 /** Runs each step, even if others fail; returns false if one has failed. */
-export async function runEach(
+export async function runAllSteps(
   log: Logger,
   { _id: vehicleId }: Vehicle,
   steps: readonly (() => Promise<void>)[],
 ): Promise<boolean> {
-  let isDone = true;
+  let areAllDone = true;
   for (const step of steps) {
     try {
       await step();
     } catch (error) {
-      isDone = false;
+      areAllDone = false;
       log.error({ err: error, vehicleId }, 'could not end all activities of a vehicle or its former terminal yet');
     }
   }
-  return isDone;
+  return areAllDone;
 }

@@ -4,7 +4,7 @@ import type { DeviceCommand, Outcome } from '@fleet/bus';
 import { encodeBody, resourceList } from '@fleet/jt808';
 import { SsrfGuard } from '@fleet/service-kit';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { PartnerHubs } from './partner-hub.ts';
+import { PartnerClient } from './partner-client.ts';
 
 // Uses real sockets on a machine that may be busy.
 jest.setTimeout(60_000);
@@ -19,7 +19,7 @@ let server: Server;
 let url: string;
 let respond: Answerer;
 let forms: Record<string, string>[];
-let hubs: PartnerHubs;
+let hubs: PartnerClient;
 
 beforeEach(async () => {
   forms = [];
@@ -35,7 +35,7 @@ beforeEach(async () => {
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  hubs = new PartnerHubs(settings);
+  hubs = new PartnerClient(settings);
 });
 afterEach(async () => {
   hubs.stop();
@@ -49,7 +49,7 @@ const sendCommand = (
 ): Promise<Outcome> =>
   hubs.send({
     channel: { url: more.url ?? url, token: 'hub-token' },
-    shownImei: imei,
+    recordedImei: imei,
     command,
     timeoutMs: more.timeoutMs ?? 90_000,
     correlationId: 'request-1',
@@ -313,7 +313,7 @@ describe('PartnerHubs', () => {
   });
 
   it('connects only to public addresses, whatever the name resolves to when it is dialled', async () => {
-    const strict = new PartnerHubs({ PARTNER_COMMAND_ALLOW_HTTP: true, PARTNER_COMMAND_ALLOWED_CIDRS: '' });
+    const strict = new PartnerClient({ PARTNER_COMMAND_ALLOW_HTTP: true, PARTNER_COMMAND_ALLOWED_CIDRS: '' });
     hubs = strict;
     expect(await sendCommand()).toEqual(unreadable('public addresses'));
     for (const blocked of [
@@ -323,7 +323,10 @@ describe('PartnerHubs', () => {
       'https://localhost:8443',
     ])
       expect(await sendCommand(text, { url: blocked })).toEqual(unreadable('public addresses'));
-    const plain = new PartnerHubs({ PARTNER_COMMAND_ALLOW_HTTP: false, PARTNER_COMMAND_ALLOWED_CIDRS: '127.0.0.0/8' });
+    const plain = new PartnerClient({
+      PARTNER_COMMAND_ALLOW_HTTP: false,
+      PARTNER_COMMAND_ALLOWED_CIDRS: '127.0.0.0/8',
+    });
     hubs = plain;
     expect(await sendCommand()).toEqual(unreadable('https'));
     expect(forms).toEqual([]);
@@ -335,7 +338,7 @@ describe('PartnerHubs', () => {
       looks += 1;
       return [{ address: '127.0.0.1', family: 4 as const }];
     };
-    hubs = new PartnerHubs(settings, new SsrfGuard({ allowHttp: true, allowedCidrs: ['127.0.0.0/8'], resolve }));
+    hubs = new PartnerClient(settings, new SsrfGuard({ allowHttp: true, allowedCidrs: ['127.0.0.0/8'], resolve }));
     const named = url.replace('127.0.0.1', 'hub.invalid');
     expect(await sendCommand(text, { url: named })).toMatchObject({ kind: 'answered' });
     expect(looks).toBe(1);

@@ -5,8 +5,8 @@ import { lastLocationAt } from '../../testing/last-location.ts';
 import { type Client, type Data, PlatformHarness } from '../../testing/platform-harness.ts';
 import { cancelWaitingCommands } from '../commands/use-cases.ts';
 import { readLastLocations, writeLastLocation } from '../last-positions/store.ts';
-import { endDeletedVehicles } from './deleted.ts';
 import type { Vehicle } from './schema.ts';
+import { retryVehicleCleanups } from './vehicle-deletion.ts';
 
 // The tests use real servers on a machine that may be busy.
 jest.setTimeout(60_000);
@@ -62,7 +62,7 @@ function breakCollection(broken: string): void {
   }
 }
 const sweep = () =>
-  endDeletedVehicles(harness.deps, createVehicleHooks(harness.deps), new Date(Date.now() + 3_600_000));
+  retryVehicleCleanups(harness.deps, createVehicleHooks(harness.deps), new Date(Date.now() + 3_600_000));
 const endings = (): Promise<number> => harness.deps.database.collection('vehicle_endings').countDocuments({});
 
 describe('terminal that leaves its vehicle', () => {
@@ -96,7 +96,7 @@ describe('terminal that leaves its vehicle', () => {
     await sweep();
     // After a failed attempt, the job waits for a while.
     expect(await isSeen(imei)).toBe(true);
-    await endDeletedVehicles(harness.deps, createVehicleHooks(harness.deps), new Date(Date.now() + 3 * 3_600_000));
+    await retryVehicleCleanups(harness.deps, createVehicleHooks(harness.deps), new Date(Date.now() + 3 * 3_600_000));
     expect(await isSeen(imei)).toBe(false);
     expect(await endings()).toBe(0);
   });

@@ -8,7 +8,7 @@ interface PartnerDevice {
   readonly accounts: Readonly<Record<string, number | null>>;
 }
 
-const fewDevices = 64;
+const maxSingleReads = 64;
 
 /** Devices that partners have reported. */
 export class PartnerDevices {
@@ -19,7 +19,7 @@ export class PartnerDevices {
   }
 
   /** Records who reported devices and returns those whose record changed. Devices without a change cost one read. */
-  async note(accountId: number, partnerId: number | null, imeis: readonly string[]): Promise<string[]> {
+  async record(accountId: number, partnerId: number | null, imeis: readonly string[]): Promise<string[]> {
     if (imeis.length === 0) return [];
     const known = new Map((await this.#find(imeis)).map(({ _id, accounts }) => [_id, accounts[accountId]]));
     const changed = imeis.filter((imei) => known.get(imei) !== partnerId);
@@ -34,7 +34,7 @@ export class PartnerDevices {
    * Returns the partner that reported a device for an account: null for the account's own headers, undefined if it was
    * never reported.
    */
-  async partnerOf(accountId: number, imei: string): Promise<number | null | undefined> {
+  async findPartnerId(accountId: number, imei: string): Promise<number | null | undefined> {
     return (await this.#devices.findOne({ _id: imei }))?.accounts[accountId];
   }
 
@@ -45,7 +45,7 @@ export class PartnerDevices {
   }
 
   /** Returns those of the numbers that partners have reported. */
-  async among(imeis: readonly string[]): Promise<string[]> {
+  async filterReported(imeis: readonly string[]): Promise<string[]> {
     return (await this.#find(imeis)).map(({ _id }) => _id);
   }
 
@@ -55,7 +55,7 @@ export class PartnerDevices {
    * than that many reads.
    */
   async #find(imeis: readonly string[]): Promise<PartnerDevice[]> {
-    if (imeis.length <= fewDevices) return await findByIds(this.#devices, imeis);
+    if (imeis.length <= maxSingleReads) return await findByIds(this.#devices, imeis);
     return await this.#devices.find({ _id: { $in: [...imeis] } }).toArray();
   }
 }

@@ -9,7 +9,7 @@ import { toDetailsResponse } from './device-details.ts';
 import type { DeviceResponse, VehicleResponse } from './schema.ts';
 
 /** Current state of a terminal. */
-export interface VehicleNow {
+export interface VehicleLiveState {
   readonly state: VehicleResponse['state'];
   readonly location: LastLocation | null;
   readonly device: DeviceResponse | null;
@@ -19,7 +19,7 @@ export interface VehicleNow {
 }
 
 /** State of a vehicle without a terminal, or whose terminal never sent anything. */
-export const neverConnected: VehicleNow = {
+export const neverConnected: VehicleLiveState = {
   state: 'never_connected',
   location: null,
   device: null,
@@ -31,66 +31,66 @@ export const neverConnected: VehicleNow = {
  * Returns the current state of each requested terminal by canonical number. While Redis is unavailable, all terminals
  * are offline.
  */
-export async function vehicleStates(
+export async function readLiveStates(
   parts: { readonly redis: Redis; readonly log: Logger },
   imeis: readonly string[],
   atMs = Date.now(),
-): Promise<Map<string, VehicleNow>> {
+): Promise<Map<string, VehicleLiveState>> {
   try {
     const [devices, locations] = await Promise.all([
       readDevices(parts.redis, imeis),
       lastLocationsIfKnown(parts, imeis),
     ]);
-    return new Map(imeis.map((imei) => [imei, presentOf(devices.get(imei), locations.get(imei), atMs)]));
+    return new Map(imeis.map((imei) => [imei, deriveLiveState(devices.get(imei), locations.get(imei), atMs)]));
   } catch (error) {
     parts.log.warn({ err: error }, 'could not read the state of devices');
     return new Map(imeis.map((imei) => [imei, { ...neverConnected, state: 'offline' }]));
   }
 }
 
-export function presentOf(
+export function deriveLiveState(
   device: DeviceState | undefined,
   location: LastLocation | undefined,
   atMs: number,
-): VehicleNow {
-  const byPosition = stateOf(location, atMs);
+): VehicleLiveState {
+  const positionState = stateOf(location, atMs);
   const isRecentlySeen = device !== undefined && atMs - device.lastSeenMs <= offlineAfterMs;
   // A terminal that sends only heartbeats counts as standing still.
-  const isQuiet = isRecentlySeen && (byPosition === 'offline' || byPosition === 'never_connected');
+  const sendsOnlyHeartbeats = isRecentlySeen && (positionState === 'offline' || positionState === 'never_connected');
   return {
-    state: isQuiet ? 'stopped' : device !== undefined && location === undefined ? 'offline' : byPosition,
+    state: sendsOnlyHeartbeats ? 'stopped' : device !== undefined && location === undefined ? 'offline' : positionState,
     location: location ?? null,
-    device: device === undefined ? partnerDevice(location, atMs) : toDeviceResponse(device),
+    device: device === undefined ? toPartnerDeviceResponse(location, atMs) : toDeviceResponse(device),
     displayImei: device?.phone ?? location?.imei ?? null,
     atMs,
   };
 }
 
 /** Returns the newest position for the response of a vehicle, with the state of the vehicle. */
-export const locationNow = (
-  { location, state, atMs }: VehicleNow,
+export const toCurrentLocation = (
+  { location, state, atMs }: VehicleLiveState,
   vehicle: { readonly id: number; readonly driverId: number | null },
 ): VehicleResponse['location'] =>
   location === null
     ? null
     : { ...toLocationResponse(location, { vehicleId: vehicle.id, driverId: vehicle.driverId, nowMs: atMs }), state };
 
-const unknown = toDetailsResponse({});
+const unknownDetails = toDetailsResponse({});
 
 const toDeviceResponse = ({ edition, onlineSinceMs, lastSeenMs }: DeviceState): DeviceResponse => ({
   protocol: `jt808-${edition}`,
-  ...unknown,
+  ...unknownDetails,
   connected: true,
   connected_since: new Date(onlineSinceMs).toISOString(),
   last_seen: new Date(lastSeenMs).toISOString(),
 });
 
 /** Returns a partner's device, which has no session and counts as connected while it sends data. */
-const partnerDevice = (location: LastLocation | undefined, atMs: number): DeviceResponse | null =>
+const toPartnerDeviceResponse = (location: LastLocation | undefined, atMs: number): DeviceResponse | null =>
   location?.source === 'partner'
     ? {
         protocol: 'partner',
-        ...unknown,
+        ...unknownDetails,
         connected: atMs - lastReceivedMs(location) <= offlineAfterMs,
         connected_since: null,
         last_seen: new Date(lastReceivedMs(location)).toISOString(),

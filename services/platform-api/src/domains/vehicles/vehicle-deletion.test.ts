@@ -7,9 +7,9 @@ import { newMedia } from '../../testing/media-records.ts';
 import { type Client, type Data, PlatformHarness } from '../../testing/platform-harness.ts';
 import { readLastLocations, writeLastLocation } from '../last-positions/store.ts';
 import { findMedia, insertMedia } from '../media/store.ts';
-import { endDeletedVehicles } from './deleted.ts';
-import { scheduleCleanup } from './endings.ts';
+import { scheduleCleanup } from './pending-cleanups.ts';
 import type { Vehicle } from './schema.ts';
+import { retryVehicleCleanups } from './vehicle-deletion.ts';
 
 // The tests use real servers on a machine that may be busy.
 jest.setTimeout(60_000);
@@ -47,7 +47,7 @@ const protectedFile = async (id: number, imei: string | null): Promise<number> =
 const isProtected = async (mediaId: number) => (await findMedia(harness.records, mediaId))?.protected;
 /** Runs the cleanup job at a later time. */
 const sweepIn = (ms: number) =>
-  endDeletedVehicles(harness.deps, createVehicleHooks(harness.deps), new Date(Date.now() + ms));
+  retryVehicleCleanups(harness.deps, createVehicleHooks(harness.deps), new Date(Date.now() + ms));
 const endings = (vehicleId: number): Promise<number> =>
   harness.deps.database.collection<{ _id: number }>('vehicle_endings').countDocuments({ _id: vehicleId });
 
