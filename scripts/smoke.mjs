@@ -60,5 +60,5 @@ await expectOk(`/wakeup?imei=${imei}`);
 await expectOk(`/realtime/start-stream?imei=${imei}&channel=1`);
 await expectFlv(`/realtime/stream.flv?imei=${imei}&channel=1`);
 await expectOk(`/realtime/control-stream?imei=${imei}&channel=1&ctrl_instruction=0`);
-console.log('Everything answers.');
+console.log('Everything responds.');
 process.exit(0);

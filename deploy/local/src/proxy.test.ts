@@ -261,7 +261,7 @@ describe('websocket upgrades', () => {
   });
 
   it.each([
-    ['an answer', '/api/v1/health', () => undefined, /^HTTP\/1\.1 200 .*device-api$/s],
+    ['a response', '/api/v1/health', () => undefined, /^HTTP\/1\.1 200 .*device-api$/s],
     ['a response of the proxy itself', '/api/v1/health', () => close(deviceApi), /^HTTP\/1\.1 502 .*did not respond/s],
   ])(
     'close the connection with %s if they offer another protocol, because data after the offer is lost',

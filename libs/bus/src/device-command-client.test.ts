@@ -12,7 +12,7 @@ import { newImei, replyWith } from './testing/device-replies.ts';
 // Real servers on a machine that may be busy.
 jest.setTimeout(60_000);
 
-const log = createLogger('ask-device-test', 'silent');
+const log = createLogger('device-command-test', 'silent');
 const wakeUp: DeviceCommand = { kind: 'wakeUp' };
 const live = (channel: number): DeviceCommand => ({
   kind: 'controlLive',
@@ -30,8 +30,8 @@ describe('a command to a terminal', () => {
   beforeAll(async () => {
     const url = testEnv('NATS_URL');
     [callerBus, gatewayBus] = await Promise.all([
-      openBus(url, { name: 'ask-test-caller', log }),
-      openBus(url, { name: 'ask-test-gateway', log }),
+      openBus(url, { name: 'test-caller', log }),
+      openBus(url, { name: 'test-gateway', log }),
     ]);
     client = new DeviceCommandClient(callerBus);
     await callerBus.nc.flush();

@@ -183,7 +183,7 @@ export class DeviceCommandServer {
   }
 
   #respond(message: Msg, response: Uint8Array): void {
-    respondSafely(message, response, undefined, (error) => this.#onError(error, 'command answer'));
+    respondSafely(message, response, undefined, (error) => this.#onError(error, 'command reply'));
   }
 
   #respondAll(entry: CommandEntry, outcome: Outcome): void {

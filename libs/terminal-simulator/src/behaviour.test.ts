@@ -78,7 +78,7 @@ describe('behaviours', () => {
 
   it('twice: sends the same response again', async () => {
     const serial = await startWithBehaviour({ kind: 'twice', gapMs: 5 });
-    await waitFor(() => parseReplies().length === 2, 'two answers');
+    await waitFor(() => parseReplies().length === 2, 'two responses');
     expect(parseReplies()).toEqual([
       { serial, id: 0x8300, result: 0 },
       { serial, id: 0x8300, result: 0 },
@@ -130,7 +130,7 @@ describe('behaviours', () => {
     expect(parseReplies()).toEqual([{ serial: probe, id: 0x8204, result: 0 }]);
     terminal.resetBehaviour(0x8300);
     platform.sendCommand(terminalPhone, textMessage, textBody);
-    await waitFor(() => parseReplies().length === 2, 'answer');
+    await waitFor(() => parseReplies().length === 2, 'response');
   });
 
   it('neverReading: reads nothing from the socket until the behaviour is reset', async () => {
@@ -226,7 +226,7 @@ describe('respond hook', () => {
     await startOnline({ respond: ({ messageId }) => (messageId === 0x8300 ? [own] : undefined) });
     platform.sendCommand(terminalPhone, textMessage, textBody);
     platform.sendCommand(terminalPhone, linkDetection, {});
-    await waitFor(() => parseReplies().length === 2, 'two answers');
+    await waitFor(() => parseReplies().length === 2, 'two responses');
     expect(parseReplies()[0]).toEqual({ serial: 0x0102, id: 0x0304, result: 5 });
   });
 });

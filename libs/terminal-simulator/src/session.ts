@@ -45,7 +45,7 @@ export interface DisconnectOptions {
   server?: { host: string; port: number };
 }
 
-/** Unanswered heartbeats after which the connection counts as dead. */
+/** Unacknowledged heartbeats after which the connection counts as dead. */
 const maxMissedHeartbeats = 3;
 
 /** Connection, registration, authentication, heartbeat and reconnection of one terminal. */

@@ -192,7 +192,7 @@ describe('commands', () => {
     platform.sendCommand(terminalPhone, queryAttributes, {});
     const unknown = platform.sendRaw(terminalPhone, 0x8f00, Buffer.from([1, 2]));
     await platform.waitForFrame(0x0107);
-    await waitFor(() => platform.framesWithId(0x0001).length === 2, 'two answers');
+    await waitFor(() => platform.framesWithId(0x0001).length === 2, 'two responses');
     const parseResponses = platform
       .framesWithId(0x0001)
       .map((frame) => decodeBody(terminalGeneralResponse, frame.body));

@@ -403,7 +403,7 @@ describe('commands with specific responses', () => {
     ['2019', 0x8204],
     ['2013', 0x8201],
     ['2011', 0x8201],
-  ] as const)('repeats a %s wake-up with new serials until one of them is answered', async (edition, messageId) => {
+  ] as const)('repeats a %s wake-up with new serials until the terminal responds', async (edition, messageId) => {
     const phone = uniquePhone(edition);
     const terminal = await login(phone, edition);
     const outcomePromise = caller.sendCommand(canonicalNumber(phone), { kind: 'wakeUp' });

@@ -122,8 +122,8 @@ describe('disconnected terminal', () => {
   it('leaves its last-seen time in Redis', async () => {
     const phone = uniquePhone();
     const terminal = await login(first, phone);
-    const announcedMs = (await readDevice(caller.redis, canonicalNumber(phone)))?.lastSeenMs ?? 0;
-    await waitFor(() => Date.now() > announcedMs, 'the clock has advanced');
+    const savedMs = (await readDevice(caller.redis, canonicalNumber(phone)))?.lastSeenMs ?? 0;
+    await waitFor(() => Date.now() > savedMs, 'the clock has advanced');
     const sentAtMs = Date.now();
     expect(await terminal.waitForResult(terminal.send(0x0002), 0x0002)).toBe(0);
     terminal.close();

@@ -59,7 +59,7 @@ export interface HandlerResult {
   afterSend?: () => void | Promise<void>;
 }
 
-/** Handler of one message id. A thrown BodyError is answered with result 2. */
+/** Handler of one message id. A thrown BodyError becomes result 2. */
 export type Handler = (message: PlatformMessage, terminal: HandlerContext) => HandlerResult;
 
 /** Handlers by message id. */

@@ -61,7 +61,7 @@ describe('createClip', () => {
     expect(one[0]).not.toBe(two[0]);
   });
 
-  it('throws an error that asks for ffmpeg when it is not installed', async () => {
+  it('throws an error that names ffmpeg when it is not installed', async () => {
     const missing = { ...options, ffmpegPath: '/nonexistent/ffmpeg' };
     await expect(createClip({ ...small, stamp: '99' }, missing)).rejects.toThrow(/install ffmpeg/);
   });

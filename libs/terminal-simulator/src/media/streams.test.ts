@@ -175,7 +175,7 @@ describe('live (0x9101)', () => {
     startLive();
     await waitFor(() => sink.framesOfKind('audio').length >= 2, 'sound');
     platform.sendCommand(terminalPhone, liveStreamControl, { channel: 1, control: 0, closeType: 1, streamType: 0 });
-    await waitFor(() => platform.framesWithId(0x0001).length === 2, 'answer');
+    await waitFor(() => platform.framesWithId(0x0001).length === 2, 'response');
     const stream = await latestRecord();
     const [audio, video] = [stream.sentAudioFrames.length, stream.sentVideoFrames.length];
     await waitFor(() => stream.sentVideoFrames.length > video + 5, 'more video');
@@ -199,7 +199,7 @@ describe('live (0x9101)', () => {
     await waitFor(() => stream.state === 'ended', 'failure');
     expect(stream.endReason).toMatch(/^connectFailed: .*ECONNREFUSED/);
     platform.sendCommand(terminalPhone, liveStreamControl, { channel: 1, control: 2, closeType: 0, streamType: 0 });
-    await waitFor(() => platform.framesWithId(0x0001).length === 2, 'answer');
+    await waitFor(() => platform.framesWithId(0x0001).length === 2, 'response');
     expect(platform.framesWithId(0x0001).map((frame) => frame.body[4])).toEqual([0, 1]);
   });
 
@@ -209,7 +209,7 @@ describe('live (0x9101)', () => {
     await waitFor(() => sink.connections === 1, 'connection');
     await restartTerminal({ media: 'neverConnect' });
     startLive();
-    await waitFor(() => platform.framesWithId(0x0001).length === 2, 'answer');
+    await waitFor(() => platform.framesWithId(0x0001).length === 2, 'response');
     expect(sink.frames).toEqual([]);
     expect(sink.connections).toBe(1);
   });
@@ -337,7 +337,7 @@ describe('playback (0x9201)', () => {
     const sendControl = async (how: number): Promise<number> => {
       const responses = platform.framesWithId(0x0001).length;
       platform.sendCommand(terminalPhone, playbackControl, { ...control, control: how });
-      await waitFor(() => platform.framesWithId(0x0001).length > responses, 'answer');
+      await waitFor(() => platform.framesWithId(0x0001).length > responses, 'response');
       // Frames sent before the response still belong to the previous mode.
       const sent = stream.sentVideoFrames.length;
       await waitFor(() => stream.sentVideoFrames.length > sent + 2, 'pictures');

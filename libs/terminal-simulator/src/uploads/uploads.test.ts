@@ -120,7 +120,7 @@ describe('upload by FTP (0x9206)', () => {
     await waitFor(() => harness.ftp.files.size === 1, 'upload');
     harness.requestUpload();
     harness.sendControl(serial, 2);
-    await waitFor(() => harness.results.length === 3, 'answers');
+    await waitFor(() => harness.results.length === 3, 'responses');
     expect(harness.results).toEqual([0, 1, 0]);
     expect(harness.terminal.uploads.records.map((record) => record.state)).toEqual(['cancelled']);
     harness.sendControl(serial, 1);

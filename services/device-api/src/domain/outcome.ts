@@ -23,7 +23,7 @@ export const commandLevelError = (): AppError =>
   new AppError('permission_denied', "The partner's command_level does not allow this command.");
 
 /**
- * Maps the outcome of a command to a status, in one place: answered 200, not connected 404, timed out 504, unreadable
+ * Maps the outcome of a command to a status, in one place: responded 200, not connected 404, timed out 504, unreadable
  * 502, refused 400 (500 for an internal fault), busy 429, broker unavailable 503.
  */
 export function unwrapResponse(outcome: Outcome): DeviceResponse {

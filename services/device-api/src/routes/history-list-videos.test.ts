@@ -140,7 +140,7 @@ describe('an invalid list', () => {
     ['an unknown stream type', list([{ ...item, streamType: 3 }]), 502, /stream type 3/],
     ['an unknown memory type', list([{ ...item, storageType: 3 }]), 502, /memory type 3/],
     ['nothing readable', { kind: 'unreadable', detail: '0x1205 ends inside an item' }, 502, /ends inside an item\./],
-    ['no answer', { kind: 'timedOut' }, 504, /did not reply/],
+    ['no response', { kind: 'timedOut' }, 504, /did not reply/],
     ['no device', { kind: 'notConnected' }, 404, /not connected/],
     ['an unavailable broker', { kind: 'brokerAway' }, 503, /broker/],
   ])('%s', async (_what, outcome, status, sentence) => {

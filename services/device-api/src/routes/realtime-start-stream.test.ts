@@ -117,7 +117,7 @@ describe('a camera that does not accept', () => {
   it.each<[string, Outcome, number]>([
     ['refuses', createOutcome(0x9101, 1), 200],
     ['does not know the command', createOutcome(0x9101, 3), 200],
-    ['answers nonsense', { kind: 'unreadable', detail: 'x' }, 502],
+    ['sends an unreadable response', { kind: 'unreadable', detail: 'x' }, 502],
     ['is gone', { kind: 'notConnected' }, 404],
     ['is silent', { kind: 'timedOut' }, 504],
   ])('leaves no state when it %s', async (_what, outcome, status) => {

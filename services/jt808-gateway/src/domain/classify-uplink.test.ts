@@ -10,8 +10,8 @@ describe('classifyUplink', () => {
     [0x0702, 'event'],
     [0x1206, 'event'],
     [0x1212, 'event'],
-    [0x0104, 'answer'],
-    [0x1205, 'answer'],
+    [0x0104, 'response'],
+    [0x1205, 'response'],
     [0x0001, 'unknown'],
     [0x7fff, 'unknown'],
   ])('classifies 0x%s as %s', (id, kind) => {

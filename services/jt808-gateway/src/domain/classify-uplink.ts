@@ -2,7 +2,7 @@ import { allMessages } from '@fleet/jt808';
 
 /** Handling of an authenticated terminal's message, by message id (JT/T 808 reference, section 6). */
 export type UplinkKind =
-  | 'answer'
+  | 'response'
   | 'location'
   | 'heartbeat'
   | 'logout'
@@ -19,7 +19,7 @@ const specialKinds: readonly (readonly [number, UplinkKind])[] = [
   [0x0200, 'location'],
   [0x0704, 'location'],
   [0x0801, 'multimedia'],
-  [0x1205, 'answer'],
+  [0x1205, 'response'],
 ];
 
 /**
@@ -39,7 +39,7 @@ const commandResponseIds = new Set(
 const kindByMessageId = new Map<number, UplinkKind>([
   ...uplinkDefinitions.flatMap(({ id, responseIds }): [number, UplinkKind][] => {
     if (responseIds !== undefined) return [[id, 'event']];
-    return commandResponseIds.has(id) ? [[id, 'answer']] : [];
+    return commandResponseIds.has(id) ? [[id, 'response']] : [];
   }),
   ...specialKinds,
 ]);

@@ -139,7 +139,7 @@ export class FrameHandler {
     const { messageId } = frame;
     const kind = classifyUplink(messageId);
     if (messageId === 0x0001) this.#handleGeneralResponse(session, body);
-    else if (kind === 'answer') {
+    else if (kind === 'response') {
       // 0x1205 is the only response to acknowledge (JT/T 1078, section 4.1).
       if (messageId === 0x1205) this.#reply(session, frame, Result.success);
       // Terminal attributes are stored because they are useful beyond the command that queried them.
@@ -204,7 +204,7 @@ export class FrameHandler {
       return;
     }
     // Every part of a split response is acknowledged. 0x1205 is acknowledged as a message.
-    if (classifyUplink(frame.messageId) === 'answer' && frame.messageId !== 0x1205)
+    if (classifyUplink(frame.messageId) === 'response' && frame.messageId !== 0x1205)
       this.#reply(session, frame, Result.success);
     this.#handleMessage(session, frame, body);
   }

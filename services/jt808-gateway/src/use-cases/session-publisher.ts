@@ -36,8 +36,8 @@ export class SessionPublisher {
   #renewal: Promise<void> | undefined;
   #isStopped = false;
   readonly #onReady = (): void => {
-    this.#runInBackground('keepAlive', () => this.#heartbeat());
-    this.#runInBackground('announce', () => this.renewAllClaims());
+    this.#runInBackground('heartbeat', () => this.#heartbeat());
+    this.#runInBackground('renewClaims', () => this.renewAllClaims());
   };
 
   constructor(options: SessionPublisherOptions) {
@@ -45,10 +45,10 @@ export class SessionPublisher {
   }
 
   start(): void {
-    this.#runInBackground('keepAlive', () => this.#heartbeat());
+    this.#runInBackground('heartbeat', () => this.#heartbeat());
     this.#options.redis.on('ready', this.#onReady);
     this.#timers = [
-      setInterval(() => this.#runInBackground('keepAlive', () => this.#heartbeat()), heartbeatIntervalMs),
+      setInterval(() => this.#runInBackground('heartbeat', () => this.#heartbeat()), heartbeatIntervalMs),
       setInterval(() => this.#runInBackground('flush', () => this.#flush()), flushIntervalMs),
     ];
   }
@@ -93,7 +93,7 @@ export class SessionPublisher {
       await this.#options.breaker.run(() => deregisterGateway(this.#options.redis, this.#options.podId));
     } catch (error) {
       // The key expires by itself.
-      this.#onRedisFailure('forgetGateway', error);
+      this.#onRedisFailure('deregister', error);
     }
   }
 
@@ -113,8 +113,7 @@ export class SessionPublisher {
     const sessions = this.#options.devices.sessions();
     await this.#renewClaims(
       sessions.filter(
-        ({ generation, connection, savedLastSeenMs: announcedAtMs }) =>
-          generation === 0 || connection.receivedAtMs > announcedAtMs,
+        ({ generation, connection, savedLastSeenMs }) => generation === 0 || connection.receivedAtMs > savedLastSeenMs,
       ),
     );
     const sessionsToSave = sessions.filter(

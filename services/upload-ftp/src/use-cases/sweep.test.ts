@@ -115,7 +115,7 @@ describe('silence measured by sweep', () => {
     [17, 20],
     [50, 30],
   ])('counts equally for all uploads with %i connected cameras that do not respond', async (count, limitMinutes) => {
-    const listedUploads = Array.from({ length: count }, (_, index) => upload(`asked-${index}`, 'whole'));
+    const listedUploads = Array.from({ length: count }, (_, index) => upload(`listed-${index}`, 'whole'));
     const fleet = new SilentFleet([upload('first', 'broken'), ...listedUploads, upload('last', 'broken')]);
     const errors: unknown[] = [];
     const parts = fleet.createDeps();
