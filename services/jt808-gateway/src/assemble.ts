@@ -18,13 +18,17 @@ import { Devices } from './domain/device.ts';
 import { LogThrottle } from './domain/log-throttle.ts';
 import { FrameHandler } from './handlers/frame-handler.ts';
 import { LoginHandler } from './handlers/login-handler.ts';
+import { MessageHandler } from './handlers/message-handler.ts';
+import { ResponseHandler } from './handlers/response-handler.ts';
 import { requestMissingSubpackages } from './handlers/retransmission.ts';
+import { SplitMessages } from './handlers/split-messages.ts';
 import type { GatewayMetrics } from './metrics.ts';
 import { Listener } from './net/listener.ts';
 import { CommandRecords } from './store/command-records.ts';
 import { RedisBreaker } from './store/redis-breaker.ts';
 import { Registrations } from './store/registrations.ts';
 import { TerminalProfiles } from './store/terminal-profiles.ts';
+import { EventWriter, getMaxEventBytes } from './telemetry/event-writer.ts';
 import { TelemetryWriter } from './telemetry/telemetry-writer.ts';
 import { CommandRunner } from './use-cases/command-runner.ts';
 import { DeviceAllowlist } from './use-cases/device-allowlist.ts';
@@ -163,44 +167,65 @@ const createCommandRunner = ({ bus, config, metrics, log }: Context, { devices, 
 
 /** Creates the handler of frames, and requests the missing parts of split messages from now on. */
 function startFrameHandler(
-  { bus, config, lifecycle, log, metrics }: Context,
-  { devices, registrations, commandRecords, profiles }: State,
+  context: Context,
+  state: State,
   publisher: JetStreamPublisher,
   sessions: Sessions,
 ): FrameHandler {
+  const { bus, config, lifecycle, log, metrics } = context;
   const reassembler = new Reassembler({ now: () => performance.now() });
   const retransmissionTimer = setInterval(
-    () => requestMissingSubpackages(reassembler, devices, metrics),
+    () => requestMissingSubpackages(reassembler, state.devices, metrics),
     retransmissionIntervalMs,
   );
   lifecycle.onStop('retransmissions', () => clearInterval(retransmissionTimer));
-  return new FrameHandler({
-    login: new LoginHandler({
-      codes: new AuthCodes(config.GATEWAY_AUTH_SECRET),
-      allowlist: new DeviceAllowlist(bus, log, config.REGISTRATION_POLICY),
-      acceptUnregistered: config.UNREGISTERED_TERMINALS === 'accept',
-      registrations,
-      records: commandRecords,
-      sessions,
-      metrics,
-      log,
-    }),
-    telemetry: new TelemetryWriter({
-      publish: (subject, payload, done) => publisher.publish(subject, payload, done),
-      partitions: config.TELEMETRY_PARTITIONS,
-      metrics,
-    }),
-    events: publisher,
+  const splitMessages = new SplitMessages(reassembler);
+  const events = new EventWriter({ publisher, maxBytes: getMaxEventBytes(bus, log), metrics });
+  const telemetry = new TelemetryWriter({
+    publish: (subject, payload, done) => publisher.publish(subject, payload, done),
+    partitions: config.TELEMETRY_PARTITIONS,
+    metrics,
+  });
+  const login = createLoginHandler(context, state, sessions, events);
+  const messages = new MessageHandler({
+    login,
+    responses: createResponseHandler(context, state),
+    splitMessages,
+    telemetry,
+    events,
+    metrics,
+    unknownMessageResult: config.UNKNOWN_MESSAGE_RESULT,
+  });
+  return new FrameHandler({ login, messages, splitMessages, telemetry, metrics });
+}
+
+const createLoginHandler = (
+  { bus, config, metrics, log }: Context,
+  { registrations, commandRecords, profiles }: State,
+  sessions: Sessions,
+  events: EventWriter,
+): LoginHandler =>
+  new LoginHandler({
+    codes: new AuthCodes(config.GATEWAY_AUTH_SECRET),
+    allowlist: new DeviceAllowlist(bus, log, config.REGISTRATION_POLICY),
+    acceptUnregistered: config.UNREGISTERED_TERMINALS === 'accept',
+    registrations,
+    records: commandRecords,
     profiles,
-    reassembler,
+    sessions,
+    events,
+    metrics,
+    log,
+  });
+
+const createResponseHandler = ({ config, metrics, log }: Context, { profiles }: State): ResponseHandler =>
+  new ResponseHandler({
+    profiles,
     metrics,
     log,
     logThrottle: new LogThrottle(20),
-    unknownMessageResult: config.UNKNOWN_MESSAGE_RESULT,
-    maxEventBytes: getMaxEventBytes(bus, log),
     zeroSerialTerminals: new Set((config.REPLY_SERIAL_ZERO ?? '').split(',').filter((imei) => imei !== '')),
   });
-}
 
 /** Accepts connections of terminals. */
 async function startListener(
@@ -262,16 +287,4 @@ function registerDrain(
       log,
     }),
   );
-}
-
-/** Split messages are joined up to 8 MiB including overhead. The default limit of a broker is 1 MiB. */
-const recommendedMessageBytes = 8_000_000;
-const eventHeaderBytes = 4_096;
-
-/** Returns the largest body that the broker accepts in one message. */
-function getMaxEventBytes(bus: Bus, log: Logger): number {
-  const maxMessageBytes = bus.nc.info?.max_payload ?? 1_048_576;
-  if (maxMessageBytes < recommendedMessageBytes)
-    log.warn({ maxMessageBytes }, 'larger pictures will be refused: set max_payload of the broker to 8MB');
-  return maxMessageBytes - eventHeaderBytes;
 }

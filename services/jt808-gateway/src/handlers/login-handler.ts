@@ -14,6 +14,8 @@ import type { GatewayMetrics } from '../metrics.ts';
 import type { Connection } from '../net/connection.ts';
 import type { CommandRecord, CommandRecords } from '../store/command-records.ts';
 import type { Registration, Registrations } from '../store/registrations.ts';
+import type { TerminalProfiles } from '../store/terminal-profiles.ts';
+import type { EventWriter } from '../telemetry/event-writer.ts';
 import type { DeviceAllowlist } from '../use-cases/device-allowlist.ts';
 import type { Sessions } from '../use-cases/sessions.ts';
 
@@ -28,7 +30,9 @@ export interface LoginHandlerOptions {
   readonly acceptUnregistered: boolean;
   readonly registrations: Registrations;
   readonly records: CommandRecords;
+  readonly profiles: TerminalProfiles;
   readonly sessions: Sessions;
+  readonly events: EventWriter;
   readonly metrics: GatewayMetrics;
   readonly log: Logger;
 }
@@ -44,8 +48,15 @@ export class LoginHandler {
     this.#options = options;
   }
 
+  /** Handles a message of the kind `login`; `imei` is null if the frame has the number 0. */
+  handle(connection: Connection, frame: Frame, imei: string | null): void {
+    if (frame.messageId === 0x0100) this.#register(connection, frame, imei);
+    else if (frame.messageId === 0x0102) this.#authenticate(connection, frame, imei);
+    else this.#sendServerTime(connection, frame);
+  }
+
   /** Handles 0x0100 and sends 0x8100. Its content is never a reason for a refusal. */
-  register(connection: Connection, frame: Frame, imei: string | null): void {
+  #register(connection: Connection, frame: Frame, imei: string | null): void {
     const edition: Edition = frame.header === '2019' ? '2019' : registrationEdition(frame.body, '2013');
     if (imei === null) {
       this.#refuseRegistration(connection, frame, edition);
@@ -71,13 +82,8 @@ export class LoginHandler {
     });
   }
 
-  /** Handles 0x0102 and sends 0x8001. Calls `onAccepted` once the terminal has its session. */
-  authenticate(
-    connection: Connection,
-    frame: Frame,
-    imei: string | null,
-    onAccepted: (session: Session) => void = () => undefined,
-  ): void {
+  /** Handles 0x0102 and sends 0x8001. */
+  #authenticate(connection: Connection, frame: Frame, imei: string | null): void {
     if (imei === null) {
       this.#refuseAuthentication(connection, frame, 'number');
       return;
@@ -98,7 +104,7 @@ export class LoginHandler {
         this.#restoreEpoch(imei, epoch);
       if (!(await this.#accept(connection, frame, imei, state))) return;
       connection.reply(frame.toAddress(), frame.serial, frame.messageId, 0);
-      if (connection.session !== null) onAccepted(connection.session);
+      if (connection.session !== null) this.#storeRegistration(connection.session);
     });
   }
 
@@ -153,10 +159,21 @@ export class LoginHandler {
   }
 
   /** Handles 0x0004 and sends 0x8004, in UTC. */
-  sendServerTime(connection: Connection, frame: Frame): void {
+  #sendServerTime(connection: Connection, frame: Frame): void {
     const timeUtc = new Date(connection.receivedAtMs).toISOString().slice(0, 19);
     const header = { edition: '2019', phone: frame.toAddress(), serial: connection.nextSerial() } as const;
     for (const bytes of encodeMessage(serverTimeResponse, { timeUtc }, header)) connection.send(bytes);
+  }
+
+  /** Publishes the registration body after the login, which has already acknowledged it. */
+  #storeRegistration(session: Session): void {
+    const { connection } = session;
+    const { registration, registeredEdition } = connection;
+    if (registration === null) return;
+    connection.registration = null;
+    const event = { messageId: 0x0100, serialNo: 0, edition: registeredEdition ?? session.edition };
+    void this.#options.profiles.saveRegistration(session.device.imei, registration, event.edition);
+    this.#options.events.write(session, event, registration);
   }
 
   /** Returns false when the connection was lost or replaced concurrently. */
