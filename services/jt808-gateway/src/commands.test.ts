@@ -167,6 +167,21 @@ describe('commands', () => {
     for (const outcome of await Promise.all(outcomePromise)) expect(outcome).toMatchObject({ kind: 'answered' });
   });
 
+  it('ends a raw command with the specific response that the codec defines for it', async () => {
+    const phone = uniquePhone();
+    const terminal = await login(phone);
+    const search = { kind: 'raw', messageId: 0x8802, bodyHex: '000000000000000000000000000000' } as const;
+    const outcomePromise = caller.sendCommand(canonicalNumber(phone), search);
+    const { serial } = await terminal.waitForFrame(0x8802);
+    const body = Buffer.from([serial >> 8, serial & 0xff, 0, 0, 0, 0]);
+    terminal.send(0x0802, body);
+    const message = { id: 0x0802, edition: '2013', bodyBase64: body.toString('base64') };
+    expect(await outcomePromise).toEqual({
+      kind: 'answered',
+      answer: { commandMessageId: 0x8802, commandSerialNo: serial, result: null, message },
+    });
+  });
+
   it('returns unreadable for a general response without a result', async () => {
     const phone = uniquePhone();
     const terminal = await login(phone);

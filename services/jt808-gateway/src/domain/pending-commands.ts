@@ -1,6 +1,6 @@
 import type { Outcome } from '@fleet/bus';
 import type { Edition } from '@fleet/jt808';
-import type { ResponseMatcher } from './response-matching.ts';
+import { hasReplySerial, type ResponseMatcher } from './response-matching.ts';
 import { countRecordings, joinRecordings, validateResponse } from './response-validation.ts';
 import type { SerialCounter } from './serial-counter.ts';
 
@@ -183,7 +183,7 @@ export class PendingCommands {
 
   /** Handles a complete specific response, such as 0x1205. */
   handleSpecificResponse(messageId: number, body: Buffer, edition: Edition): MatchResult {
-    const hasSerial = messageId !== 0x0107 && messageId !== 0x1003 && !(messageId === 0x0201 && edition === '2011');
+    const hasSerial = hasReplySerial(messageId, edition);
     if (hasSerial && body.length < 2) return 'malformed';
     const serial = hasSerial ? body.readUInt16BE(0) : null;
     const command = this.#commands.find(

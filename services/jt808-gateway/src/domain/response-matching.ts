@@ -1,4 +1,5 @@
-import type { Edition } from '@fleet/jt808';
+import { type Edition, messageById } from '@fleet/jt808';
+import { classifyUplink } from './classify-uplink.ts';
 
 /** Rules that match responses to a command (JT/T 808 reference, sections 6 and 17). */
 export interface ResponseMatcher {
@@ -16,26 +17,27 @@ export interface ResponseMatcher {
   readonly general: 'always' | 'unlessWorking';
 }
 
-const generalOnly: ResponseMatcher = { specificId: null, matchBy: 'serial', general: 'always' };
+/**
+ * Commands of which 0x0001 with result 0 means only that the terminal is working: queries of recordings, parameters and
+ * attributes. Any other command is complete with its first response: some terminals take pictures, lock doors or play
+ * recordings and send only 0x0001.
+ */
+const queryIds: ReadonlySet<number> = new Set([0x8104, 0x8106, 0x8107, 0x9003, 0x9205]);
 
-const matcherByCommandId: Readonly<Record<number, ResponseMatcher>> = {
-  // The standard specifies 0x1205, some terminals send 0x0001. The first one completes the command.
-  0x9201: { specificId: 0x1205, matchBy: 'serial', general: 'always' },
-  0x9205: { specificId: 0x1205, matchBy: 'serial', general: 'unlessWorking' },
-  // Some terminals take pictures or lock doors without sending the specific response. The first response completes the
-  // command.
-  0x8801: { specificId: 0x0805, matchBy: 'serial', general: 'always' },
-  0x8500: { specificId: 0x0500, matchBy: 'serial', general: 'always' },
-  0x8104: { specificId: 0x0104, matchBy: 'serial', general: 'unlessWorking' },
-  0x8106: { specificId: 0x0104, matchBy: 'serial', general: 'unlessWorking' },
-  0x8107: { specificId: 0x0107, matchBy: 'id', general: 'unlessWorking' },
-  0x9003: { specificId: 0x1003, matchBy: 'id', general: 'unlessWorking' },
-};
-
-/** Returns the rules that match responses to a command. */
+/** Returns the rules that match responses to a command, which follow from the codec's `responseIds`. */
 export function getResponseMatcher(messageId: number, edition: Edition): ResponseMatcher {
-  // Sent only to wake a terminal: any response proves that it is awake. The 2011 form of 0x0201 has no reply serial.
-  if (messageId === 0x8201)
-    return { specificId: 0x0201, matchBy: edition === '2011' ? 'id' : 'serial', general: 'always' };
-  return matcherByCommandId[messageId] ?? generalOnly;
+  const { responseIds = [] } = messageById(messageId, 'platform') ?? {};
+  const specificId = responseIds.find((id) => classifyUplink(id) === 'response') ?? null;
+  return {
+    specificId,
+    matchBy: specificId === null || hasReplySerial(specificId, edition) ? 'serial' : 'id',
+    general: queryIds.has(messageId) ? 'unlessWorking' : 'always',
+  };
+}
+
+/** Returns whether a response begins with the serial of its command, in this edition. */
+export function hasReplySerial(messageId: number, edition: Edition): boolean {
+  const [name, field] = messageById(messageId, 'terminal')?.entries[edition][0] ?? [];
+  if (name !== 'replySerial' || field === undefined) return false;
+  return field.shape.kind !== 'optional' || field.shape.present({ edition, body: {} }) !== false;
 }

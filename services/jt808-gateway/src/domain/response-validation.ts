@@ -1,14 +1,4 @@
-import {
-  avAttributesResponse,
-  type BodyResult,
-  cameraShootResponse,
-  type Edition,
-  queryAttributesResponse,
-  queryLocationResponse,
-  queryParametersResponse,
-  tryDecodeBody,
-  vehicleControlResponse,
-} from '@fleet/jt808';
+import { type Edition, messageById, tryDecodeBody } from '@fleet/jt808';
 
 /** Reply serial and total before the items of a 0x1205. */
 const listHeaderBytes = 6;
@@ -16,30 +6,17 @@ const recordingBytes = 28;
 
 /** Returns the defect of a specific response's body, or null when all fields can be decoded. */
 export function validateResponse(messageId: number, body: Buffer, edition: Edition): string | null {
-  switch (messageId) {
-    // A list may come in several messages, none of which matches the total. Whole items are sufficient.
-    case 0x1205:
-      if (body.length < listHeaderBytes) return `0x1205 has ${body.length} bytes`;
-      return (body.length - listHeaderBytes) % recordingBytes === 0 ? null : '0x1205 ends inside an item';
-    case 0x1003:
-      return describeError(tryDecodeBody(avAttributesResponse, body, edition));
-    case 0x0104:
-      return describeError(tryDecodeBody(queryParametersResponse, body, edition));
-    case 0x0107:
-      return describeError(tryDecodeBody(queryAttributesResponse, body, edition));
-    case 0x0500:
-      return describeError(tryDecodeBody(vehicleControlResponse, body, edition));
-    case 0x0805:
-      return describeError(tryDecodeBody(cameraShootResponse, body, edition));
-    case 0x0201:
-      return describeError(tryDecodeBody(queryLocationResponse, body, edition));
-    default:
-      return null;
-  }
+  if (messageId === 0x1205) return validateRecordings(body);
+  const definition = messageById(messageId, 'terminal');
+  if (definition === undefined) return null;
+  const decoded = tryDecodeBody(definition, body, edition);
+  return decoded.ok ? null : decoded.error.message;
 }
 
-function describeError(decoded: BodyResult<unknown>): string | null {
-  return decoded.ok ? null : decoded.error.message;
+/** A list may come in several messages, none of which matches the total. Whole items are sufficient. */
+function validateRecordings(body: Buffer): string | null {
+  if (body.length < listHeaderBytes) return `0x1205 has ${body.length} bytes`;
+  return (body.length - listHeaderBytes) % recordingBytes === 0 ? null : '0x1205 ends inside an item';
 }
 
 /** Counts the recordings in the 0x1205 messages of one query and returns the reported total. */
