@@ -4,8 +4,9 @@ import type { VehicleState } from '../domains/vehicle-states/vehicle-state.ts';
 import type { Vehicle } from '../domains/vehicles/schema.ts';
 import { defaultRuleSettings } from '../rules/settings.ts';
 import { decodedAt, evaluators, heartbeatAt, imei, partnerReportAt, startMs } from '../testing/telemetry-reports.ts';
+import { decodeBatch } from './decode-batch.ts';
 import type { Decoded } from './decode-report.ts';
-import { type BatchResult, belongsTo, decodeBatch, evaluateBatch, findLateReports } from './evaluate-batch.ts';
+import { type BatchResult, belongsTo, evaluateBatch, findLateReports } from './evaluate-batch.ts';
 import type { VehicleContext } from './vehicle-context-cache.ts';
 
 const vehicle = { _id: 7, accountId: 1, cameraUtcOffset: '+08:00', odometerKm: 0, timezone: 'Asia/Shanghai' };

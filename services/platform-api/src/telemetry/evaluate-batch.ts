@@ -1,4 +1,4 @@
-import { type AttachmentsRequested, readTelemetryBatch, type StreamMessage } from '@fleet/bus';
+import type { AttachmentsRequested } from '@fleet/bus';
 import type { LastLocation } from '../domains/last-positions/schema.ts';
 import type { NotificationRequest } from '../domains/notifications/to-notification.ts';
 import { odometerOf } from '../domains/positions/odometer.ts';
@@ -8,16 +8,11 @@ import { isOutOfOrder, isStateOf, type VehicleState } from '../domains/vehicle-s
 import { hadTerminalAt } from '../domains/vehicles/rules.ts';
 import type { FindingUpdate } from '../rules/rule.ts';
 import type { RuleSettings } from '../rules/settings.ts';
-import { type Decoded, type DecodedReport, decodeReport, deviceTimestamp } from './decode-report.ts';
+import type { ReceivedReport } from './decode-batch.ts';
+import { type Decoded, type DecodedReport, deviceTimestamp } from './decode-report.ts';
 import { evaluateHeartbeat } from './evaluate-heartbeat.ts';
 import { type Evaluators, evaluateReport, type StateOrigin } from './evaluate-report.ts';
 import { toRuleContext, type VehicleContext } from './vehicle-context-cache.ts';
-
-/** A report or a heartbeat, and its message. */
-export interface ReceivedReport {
-  readonly report: Decoded;
-  readonly seq: number;
-}
 
 /** A vehicle that reported, before and after. */
 export interface VehicleUpdate {
@@ -38,21 +33,6 @@ export interface BatchResult {
   readonly attachmentRequests: AttachmentsRequested[];
   /** Points for the history, including those of messages processed before. */
   readonly points: NewPoint[];
-}
-
-/** Returns the reports of some messages; invalid ones are skipped and reported to `onFault`. */
-export function decodeBatch(messages: readonly StreamMessage[], onFault: (fault: string) => void): ReceivedReport[] {
-  const reports: ReceivedReport[] = [];
-  for (const { data, sequence: seq } of messages) {
-    try {
-      for (const report of readTelemetryBatch(data))
-        for (const decoded of decodeReport(report, onFault)) reports.push({ report: decoded, seq });
-    } catch (error) {
-      // An invalid batch would stop the partition forever.
-      onFault(`a batch: ${error instanceof Error ? error.message : String(error)}`);
-    }
-  }
-  return reports;
 }
 
 /** Returns reports older than the newest one of their vehicle: the database decides whether its history has them. */

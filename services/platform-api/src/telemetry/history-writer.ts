@@ -1,8 +1,7 @@
 import type { Database } from '@fleet/storage';
-import { appendPositions, type LeftOut } from '../domains/positions/commands.ts';
+import { appendPositions, type DroppedPoints } from '../domains/positions/commands.ts';
 import type { NewPoint } from '../domains/positions/schema.ts';
-import type { PartitionOffset } from './partition-offsets.ts';
-import { storeHistoryOffset } from './partition-offsets.ts';
+import type { OffsetStore, PartitionOffset } from './offset-store.ts';
 
 /** Debounce time of points: a document of the history is then written once for several of them. */
 const debounceMs = 2_000;
@@ -18,12 +17,15 @@ const maxPoints = 20_000;
  */
 export class HistoryWriter {
   readonly #database: Database;
-  readonly #partition: number;
+  readonly #offsets: OffsetStore;
   readonly #onError: (error: unknown) => void;
-  readonly #onDropped: (leftOut: LeftOut) => void;
+  readonly #onDropped: (dropped: DroppedPoints) => void;
   #points: NewPoint[] = [];
   /** Points that are being written. */
   #inFlight: readonly NewPoint[] = [];
+  /** Offset up to which the history had all points at the start. */
+  #startSeq = 0;
+  /** Offset of the newest waiting points; null if none wait. */
   #offset: PartitionOffset | null = null;
   #timer: NodeJS.Timeout | undefined;
   #writing: Promise<void> = Promise.resolve();
@@ -31,19 +33,26 @@ export class HistoryWriter {
 
   constructor(
     database: Database,
-    partition: number,
-    { onError, onLeftOut }: { onError: (error: unknown) => void; onLeftOut: (leftOut: LeftOut) => void },
+    offsets: OffsetStore,
+    { onError, onDropped }: { onError: (error: unknown) => void; onDropped: (dropped: DroppedPoints) => void },
   ) {
     this.#database = database;
-    this.#partition = partition;
+    this.#offsets = offsets;
     this.#onError = onError;
-    this.#onDropped = onLeftOut;
+    this.#onDropped = onDropped;
+  }
+
+  /** Ignores points up to an offset, which the history has already. */
+  startAt(offset: PartitionOffset): void {
+    this.#startSeq = offset.seq;
   }
 
   /** Adds the points of all messages up to an offset; resolves immediately unless far too many wait. */
-  async add(points: readonly NewPoint[], place: PartitionOffset): Promise<void> {
+  async add(points: readonly NewPoint[], offset: PartitionOffset): Promise<void> {
+    // Messages may be read again for the states only.
+    if (offset.seq <= this.#startSeq) return;
     for (const point of points) this.#points.push(point);
-    this.#offset = place;
+    this.#offset = offset;
     this.#timer ??= setTimeout(() => void this.#writeNow(), debounceMs);
     while (this.#points.length > maxPoints && !this.#isStopped) await this.#writeNow();
   }
@@ -81,21 +90,21 @@ export class HistoryWriter {
 
   async #write(): Promise<boolean> {
     const points = this.#points;
-    const place = this.#offset;
-    if (place === null) return true;
+    const offset = this.#offset;
+    if (offset === null) return true;
     this.#points = [];
     this.#inFlight = points;
     this.#offset = null;
     try {
       const isUrgent = (): boolean => this.#isStopped || this.#points.length > urgentPoints;
-      const leftOut = await appendPositions(this.#database, points, { isUrgent });
-      if (leftOut.points > 0 || leftOut.buckets.length > 0) this.#onDropped(leftOut);
-      await storeHistoryOffset(this.#database, this.#partition, place);
+      const dropped = await appendPositions(this.#database, points, { isUrgent });
+      if (dropped.points > 0 || dropped.buckets.length > 0) this.#onDropped(dropped);
+      await this.#offsets.saveHistory(offset);
       return true;
     } catch (error) {
       this.#onError(error);
       this.#points = [...points, ...this.#points];
-      this.#offset ??= place;
+      this.#offset ??= offset;
       return false;
     } finally {
       this.#inFlight = [];

@@ -12,14 +12,9 @@ import { defaultRuleSettings } from '../rules/settings.ts';
 import { newImei } from '../testing/fake-terminals.ts';
 import { PlatformHarness } from '../testing/platform-harness.ts';
 import { cameraTime, evaluators, locationOf } from '../testing/telemetry-reports.ts';
-import { type ConsumerDeps, PartitionConsumer } from './partition-consumer.ts';
-import {
-  readHistoryOffset,
-  readOffset,
-  readStoredOffset,
-  storeHistoryOffset,
-  storeOffset,
-} from './partition-offsets.ts';
+import { OffsetStore } from './offset-store.ts';
+import { PartitionConsumer } from './partition-consumer.ts';
+import type { TelemetryDeps } from './telemetry-deps.ts';
 import { TelemetryMetrics } from './telemetry-metrics.ts';
 import { VehicleContextCache } from './vehicle-context-cache.ts';
 
@@ -28,7 +23,7 @@ jest.setTimeout(120_000);
 
 let harness: PlatformHarness;
 let vehicles: VehicleContextCache;
-let parts: ConsumerDeps;
+let deps: TelemetryDeps;
 /** Used by no other test. */
 const partition = 1_000 + randomInt(1e9);
 beforeAll(async () => {
@@ -37,7 +32,7 @@ beforeAll(async () => {
   const stream = (await streamCreatedAt(harness.bus, 'TELEMETRY')) ?? '';
   const metrics = new TelemetryMetrics(new Registry());
   const others = { settings: defaultRuleSettings, attachments: null, onReports: () => undefined };
-  parts = { deps: harness.deps, vehicles, evaluators, metrics, stream, ...others };
+  deps = { ...harness.deps, vehicles, evaluators, metrics, stream, ...others };
 });
 afterAll(async () => {
   vehicles.stop();
@@ -52,18 +47,19 @@ async function report(imei: string, second: number): Promise<number> {
   batch.append(1, Buffer.from(imei, 'hex'), 0x0200, second, Date.now(), body);
   return (await harness.bus.js.publish(telemetrySubject(partition), batch.take())).seq;
 }
-const placeOf = async (): Promise<number> => (await readOffset(harness.deps.redis, partition))?.seq ?? 0;
+const offsetsOf = (number: number): OffsetStore => new OffsetStore(harness.deps, number);
+const appliedSeq = async (number = partition): Promise<number> => (await offsetsOf(number).readApplied())?.seq ?? 0;
 
 it('refills a Redis that lost a partition although none of its terminals reports', async () => {
   const { redis } = harness.deps;
   const imei = newImei();
   const made = await harness.as(harness.ours.owner).post('/api/vehicles', { vehicle_no: `P${imei}`, imei });
   expect(made.status).toBe(201);
-  const consumer = new PartitionConsumer(partition, () => true, parts);
+  const consumer = new PartitionConsumer(partition, () => true, deps);
   const seq = await report(imei, 0);
-  await waitFor(async () => (await placeOf()) >= seq);
+  await waitFor(async () => (await appliedSeq()) >= seq);
   await redis.del([`telemetry-place:${partition}`, `rule-state:${imei}`, `last-location:${imei}`]);
-  await waitFor(async () => (await placeOf()) >= seq);
+  await waitFor(async () => (await appliedSeq()) >= seq);
   expect((await readLastLocations(redis, [imei])).get(imei)?.timestamp).toBe(startMs);
   expect((await readStatesOfRedis(redis, [imei])).get(imei)?.seq).toBe(seq);
   await consumer.stop();
@@ -76,27 +72,27 @@ it('saves states that a crashed replica had not saved to the database, before it
   expect(made.status).toBe(201);
   const storedMs = async () => (await readStoredStates(database, [imei])).get(imei)?.location.timestamp;
   let isAlive = true;
-  const first = new PartitionConsumer(partition, () => isAlive, parts);
+  const first = new PartitionConsumer(partition, () => isAlive, deps);
   const before = await report(imei, 0);
-  await waitFor(async () => (await placeOf()) >= before);
+  await waitFor(async () => (await appliedSeq()) >= before);
   const states = await readStoredStates(database, [imei]);
   const last = await report(imei, 10);
-  await waitFor(async () => (await placeOf()) >= last);
+  await waitFor(async () => (await appliedSeq()) >= last);
   isAlive = false;
   await first.stop();
   // Restores the database as it was before the last report, with the offset of that time; more may have been saved
   // since.
   await storeStates(database, states);
-  await storeOffset(database, partition, { stream: parts.stream, seq: before });
+  await offsetsOf(partition).saveCheckpoint({ stream: deps.stream, seq: before });
   // The history was written earlier.
-  await storeHistoryOffset(database, partition, { stream: parts.stream, seq: last });
+  await offsetsOf(partition).saveHistory({ stream: deps.stream, seq: last });
   expect(await storedMs()).toBe(startMs);
 
-  const second = new PartitionConsumer(partition, () => true, parts);
+  const second = new PartitionConsumer(partition, () => true, deps);
   const mark = await harness.bus.js.publish(telemetrySubject(partition), new TelemetryBatch().take());
-  await waitFor(async () => (await placeOf()) >= mark.seq);
+  await waitFor(async () => (await appliedSeq()) >= mark.seq);
   await second.stop();
-  expect((await readStoredOffset(database, partition))?.seq).toBeGreaterThan(last);
+  expect((await offsetsOf(partition).readAll()).checkpoint?.seq).toBeGreaterThan(last);
   expect(await storedMs()).toBe(startMs + 10_000);
 });
 
@@ -107,25 +103,24 @@ it('does not write points again for messages that are read again for the states 
   expect(made.status).toBe(201);
   const had = await report(imei, 0);
   // The history lacks this message, so that a repeated write would be visible.
-  await storeHistoryOffset(database, partition, { stream: parts.stream, seq: had });
-  const consumer = new PartitionConsumer(partition, () => true, parts);
-  await waitFor(async () => (await placeOf()) >= had);
+  await offsetsOf(partition).saveHistory({ stream: deps.stream, seq: had });
+  const consumer = new PartitionConsumer(partition, () => true, deps);
+  await waitFor(async () => (await appliedSeq()) >= had);
   const last = await report(imei, 10);
-  await waitFor(async () => (await placeOf()) >= last);
+  await waitFor(async () => (await appliedSeq()) >= last);
   await consumer.stop();
   const timesMs = [startMs, startMs + 10_000];
   const days = [...new Set(timesMs.map((ms) => new Date(ms).toISOString().slice(0, 10)))];
   const points = await Promise.all(days.map((day) => readDay(database, made.data.id, day, imei)));
   expect(points.flat().map(({ position }) => position.timestamp)).toEqual(timesMs.slice(1));
-  expect((await readHistoryOffset(database, partition))?.seq).toBe(last);
+  expect((await offsetsOf(partition).readAll()).history?.seq).toBe(last);
 });
 
 it('does not record a refill of an empty Redis that it did not complete', async () => {
-  const { database, redis } = harness.deps;
   const other = partition + 1;
-  await storeOffset(database, other, { stream: parts.stream, seq: 1 });
-  await new PartitionConsumer(other, () => true, parts).stop();
-  expect(await readOffset(redis, other)).toBeNull();
+  await offsetsOf(other).saveCheckpoint({ stream: deps.stream, seq: 1 });
+  await new PartitionConsumer(other, () => true, deps).stop();
+  expect(await offsetsOf(other).readApplied()).toBeNull();
 });
 
 it('raises an alarm of a terminal’s first report after its replica crashed while raising it', async () => {
@@ -147,13 +142,13 @@ it('raises an alarm of a terminal’s first report after its replica crashed whi
     isAlive = false;
     throw new Error('it dies');
   });
-  const first = new PartitionConsumer(other, () => isAlive, parts);
+  const first = new PartitionConsumer(other, () => isAlive, deps);
   await waitFor(() => !isAlive);
   await first.stop();
   raise.mockRestore();
 
-  const second = new PartitionConsumer(other, () => true, parts);
-  await waitFor(async () => ((await readOffset(harness.deps.redis, other))?.seq ?? 0) >= seq);
+  const second = new PartitionConsumer(other, () => true, deps);
+  await waitFor(async () => (await appliedSeq(other)) >= seq);
   await second.stop();
   const { items } = await harness.as(harness.ours.owner).get(`/api/notifications?vehicle_id=${made.data.id}&type=sos`);
   expect(items).toHaveLength(1);

@@ -3,7 +3,7 @@ import { createLogger, Lifecycle, Registry } from '@fleet/service-kit';
 import { ServerProcess, waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, expect, it, jest } from '@jest/globals';
 import { PlatformHarness } from '../testing/platform-harness.ts';
-import { readOffset } from './partition-offsets.ts';
+import { OffsetStore } from './offset-store.ts';
 import { startTelemetry } from './start.ts';
 
 // Uses real servers, which respond late on a busy machine.
@@ -68,7 +68,8 @@ it.each([0, 1, 3])('reads a recreated stream from its beginning, also after %d f
   const lifecycle = new Lifecycle(createLogger('start-test', 'silent'));
   const deps = { ...harness.deps, bus: broker.bus };
   startTelemetry(deps, lifecycle, { registry: new Registry(), onReports: () => undefined });
-  const readFrom = async (): Promise<string | undefined> => (await readOffset(harness.deps.redis, 0))?.stream;
+  const readFrom = async (): Promise<string | undefined> =>
+    (await new OffsetStore(harness.deps, 0).readApplied())?.stream;
   await waitFor(async () => (await readFrom()) === broker.madeAt);
   broker.madeAt = `2026-02-0${unanswered + 1}T00:00:00Z`;
   broker.unanswered = unanswered;

@@ -8,6 +8,7 @@ import { AttachmentsQueue } from './attachments-queue.ts';
 import { type AssignmentTimings, PartitionAssigner } from './partition-assigner.ts';
 import { PartitionConsumer } from './partition-consumer.ts';
 import type { ReturningTerminals } from './publish-positions.ts';
+import type { TelemetryDeps } from './telemetry-deps.ts';
 import { TelemetryMetrics } from './telemetry-metrics.ts';
 import { VehicleContextCache } from './vehicle-context-cache.ts';
 
@@ -46,7 +47,16 @@ export function startTelemetry(deps: Deps, lifecycle: Lifecycle, options: Teleme
     await assigner?.stop();
     currentStream = stream;
     const evaluators = { rules, odometer: advanceOdometer };
-    const consumerDeps = { deps, vehicles, evaluators, settings, metrics, attachments, stream, onReports };
+    const consumerDeps: TelemetryDeps = {
+      ...deps,
+      vehicles,
+      evaluators,
+      settings,
+      metrics,
+      attachments,
+      stream,
+      onReports,
+    };
     const consumers = new Map<number, PartitionConsumer>();
     assigner = new PartitionAssigner(database, {
       name: 'telemetry',

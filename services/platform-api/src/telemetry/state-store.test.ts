@@ -6,7 +6,7 @@ import { findVehicleByImei } from '../domains/vehicles/store.ts';
 import { newImei } from '../testing/fake-terminals.ts';
 import { lastLocationAt } from '../testing/last-location.ts';
 import { type Client, PlatformHarness } from '../testing/platform-harness.ts';
-import { type PartitionOffset, writeStates } from './partition-offsets.ts';
+import { OffsetStore, type PartitionOffset } from './offset-store.ts';
 
 jest.setTimeout(60_000);
 
@@ -23,16 +23,16 @@ afterAll(async () => {
 
 /** Used by no other test. */
 const partition = Number(newImei());
-let place: PartitionOffset | null = null;
+let offset: PartitionOffset | null = null;
 
 /** Writes the state of a terminal in a vehicle, as a replica does. */
 async function write(imei: string, { _id: vehicleId, terminalSinceMs }: Whose): Promise<void> {
-  const next = { stream: 's', seq: (place?.seq ?? 0) + 1 };
+  const next = { stream: 's', seq: (offset?.seq ?? 0) + 1 };
   const location = lastLocationAt(imei, 22.5, 114.1);
   const rest = { recent: [], travelledKm: 0, odometer: undefined, rules: {} };
   const state: VehicleState = { ...next, ...rest, vehicleId, terminalSinceMs, location };
-  await writeStates(harness.deps.redis, partition, place, next, new Map([[imei, state]]));
-  place = next;
+  await new OffsetStore(harness.deps, partition).writeApplied(offset, next, new Map([[imei, state]]));
+  offset = next;
 }
 type Whose = Pick<VehicleState, 'terminalSinceMs'> & { readonly _id: number };
 

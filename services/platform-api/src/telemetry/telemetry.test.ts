@@ -21,7 +21,7 @@ import { FakeTerminals, newImei } from '../testing/fake-terminals.ts';
 import { lastLocationAt } from '../testing/last-location.ts';
 import { LiveEventRecorder } from '../testing/live-event-recorder.ts';
 import { PlatformHarness } from '../testing/platform-harness.ts';
-import { readOffset } from './partition-offsets.ts';
+import { OffsetStore } from './offset-store.ts';
 
 jest.setTimeout(180_000);
 
@@ -93,6 +93,8 @@ const notificationsOf = async ({ id }: Vehicle): Promise<{ notification_type: st
 const typesOf = async (vehicle: Vehicle): Promise<string[]> =>
   (await notificationsOf(vehicle)).map(({ notification_type: type }) => type).toSorted();
 
+const appliedOffset = (partition: number) => new OffsetStore(harness.deps, partition).readApplied();
+
 /** Waits until all earlier messages have been applied, by publishing an empty batch to each partition. */
 async function applied(): Promise<void> {
   const marks = await Promise.all(
@@ -101,8 +103,8 @@ async function applied(): Promise<void> {
     ),
   );
   await waitFor(async () => {
-    const places = await Promise.all(marks.map((_mark, partition) => readOffset(harness.deps.redis, partition)));
-    return places.every((place, at) => (place?.seq ?? 0) >= (marks[at]?.seq ?? 0));
+    const offsets = await Promise.all(marks.map((_mark, partition) => appliedOffset(partition)));
+    return offsets.every((offset, at) => (offset?.seq ?? 0) >= (marks[at]?.seq ?? 0));
   });
 }
 
@@ -297,8 +299,8 @@ describe('telemetry', () => {
     await waitFor(async () => {
       second += 1;
       await known.del([`last-location:${left.imei}`, `former-terminal:${left.imei}`]);
-      const place = await readOffset(known, partition);
-      await known.set(`telemetry-place:${partition}`, `${(place?.seq ?? 0) - 1}@${place?.stream}`);
+      const offset = await appliedOffset(partition);
+      await known.set(`telemetry-place:${partition}`, `${(offset?.seq ?? 0) - 1}@${offset?.stream}`);
       await report(other.imei, [location(startMs + second * 1_000)]);
       await applied();
       const found = await readLastLocations(known, [left.imei, other.imei]);
