@@ -23,4 +23,5 @@ export function toCommandResult({ result, message }: DeviceResponse): {
 const resultName = (words: readonly string[], no: number | null): string =>
   words[no ?? -1] ?? `unknown (${no ?? 'none'})`;
 
-const formatMessageId = (id: number): string => `0x${id.toString(16).padStart(4, '0')}`;
+/** Returns a message id in the form `0x8300`. */
+export const formatMessageId = (id: number): string => `0x${id.toString(16).padStart(4, '0')}`;

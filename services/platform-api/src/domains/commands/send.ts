@@ -10,7 +10,7 @@ import {
 import { AppError } from '@fleet/service-kit';
 import { readDevice } from '@fleet/storage';
 import type { Deps } from '../../platform/deps.ts';
-import { toCommandResult } from './command-result.ts';
+import { formatMessageId, toCommandResult } from './command-result.ts';
 import { type CommandType, type ParamsOf, toDeviceParameter } from './params.ts';
 import type { AttemptResult } from './rules.ts';
 import type { Command } from './schema.ts';
@@ -225,7 +225,7 @@ async function sendToDevice(
   // A device without a session may be connected through a partner.
   const partnerOutcome = outcome.kind === 'notConnected' ? await deps.partnerChannels.send(imei, partnerRequest) : null;
   const response = unwrapOutcome(partnerOutcome ?? outcome);
-  const messageId = `0x${response.commandMessageId.toString(16).padStart(4, '0')}`;
+  const messageId = formatMessageId(response.commandMessageId);
   return { messageId, serial: response.commandSerialNo, ...toCommandResult(response) };
 }
 
