@@ -1,7 +1,7 @@
 import { cancelWaitingCommands } from '../domains/commands/use-cases.ts';
 import { endDriverSessions } from '../domains/drivers/sessions.ts';
 import { dropVehicleFromGeofences } from '../domains/geofences/queries.ts';
-import { unprotectMediaOfVehicle } from '../domains/media/removal.ts';
+import { unprotectMediaOfVehicle } from '../domains/media/use-cases.ts';
 import { deletePreferences } from '../domains/notifications/preferences.ts';
 import { unlinkVehicle } from '../domains/planned-routes/queries.ts';
 import { revokeLinksOfVehicle } from '../domains/share-links/use-cases.ts';

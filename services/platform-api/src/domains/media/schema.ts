@@ -75,7 +75,7 @@ export interface MediaUsage {
   readonly bytes: number;
   /** Number of changes. */
   readonly revision: number;
-  /** Time of the notification that the storage is nearly full; `hasRoom` if it is not. */
+  /** Time of the notification that the storage is nearly full; `belowThreshold` if it is not. */
   readonly nearlyFullAtMs: number;
   /** True once the notification is recorded. */
   readonly isTold: boolean;

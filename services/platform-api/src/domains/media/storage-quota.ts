@@ -3,7 +3,8 @@ import { type JobSlice, unlimited } from '../../jobs/job-slice.ts';
 import type { Deps } from '../../platform/deps.ts';
 import { vehicleCollection } from '../vehicles/queries.ts';
 import type { Vehicle } from '../vehicles/schema.ts';
-import { evictMedia, type RemovalDeps } from './removal.ts';
+import { evictMedia } from './removal.ts';
+import type { RemovalDeps } from './removal-states.ts';
 import type { Media, MediaUsage } from './schema.ts';
 import {
   belowThreshold,

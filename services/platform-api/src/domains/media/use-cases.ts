@@ -3,15 +3,16 @@ import type { Caller } from '../../access/caller.ts';
 import type { Deps } from '../../platform/deps.ts';
 import { toSorting } from '../../platform/fields.ts';
 import { parseTimestamp } from '../../platform/timestamps.ts';
-import type { Filter } from '../../store/account-repository.ts';
+import type { Filter, Scope } from '../../store/account-repository.ts';
 import { audit } from '../audit/use-cases.ts';
 import { sharedVehicle } from '../vehicle-shares/use-cases.ts';
 import { vehicleCollection } from '../vehicles/queries.ts';
 import { visibleVehicle } from '../vehicles/visibility.ts';
 import { publishMedia } from './record.ts';
-import { type RemovalDeps, removeMedia } from './removal.ts';
+import { removeMedia } from './removal.ts';
+import type { RemovalDeps } from './removal-states.ts';
 import type { ListMediaQuery, Media, MediaBody } from './schema.ts';
-import { findMedia, listMediaOfVehicle, updateMedia } from './store.ts';
+import { deleteUsage, findMedia, listMediaOfVehicle, unprotectAll, updateMedia } from './store.ts';
 
 type MediaDeps = Pick<Deps, 'records'>;
 
@@ -56,6 +57,19 @@ export async function changeProtection(
     await audit(deps, caller, 'media.protect', { type: 'media', id }, { ...body, vehicle_id: vehicleId });
   publishMedia(deps.bus, changed);
   return changed;
+}
+
+/**
+ * Ends the protection of the files of a deleted vehicle, because no user can find them. They are removed at the end of
+ * their retention.
+ */
+export async function unprotectMediaOfVehicle(
+  { database, records }: Pick<RemovalDeps, 'database' | 'records'>,
+  { accountId }: Scope,
+  vehicleId: number,
+): Promise<void> {
+  await unprotectAll(records, { accountId }, vehicleId);
+  await deleteUsage(database, vehicleId);
 }
 
 /** Deletes a file permanently; the upload of a clip is deleted with it. */
