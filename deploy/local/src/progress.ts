@@ -27,9 +27,3 @@ export function createProgress(write: (text: string) => void): Progress {
     },
   };
 }
-
-/** For callers that print their own report. */
-export const silentProgress: Progress = {
-  line: () => undefined,
-  step: (_title, work) => work(),
-};

@@ -45,7 +45,7 @@ export function deviceApiAuth({ env, host }: LaunchOptions): 'off' | 'key' {
  * Returns the six services, one of them as two processes, with their specific settings. `serviceSpecs` adds the common
  * ones.
  */
-export function planServices({ options, ports, secrets }: ServicesContext): ServicePlan[] {
+function planServices({ options, ports, secrets }: ServicesContext): ServicePlan[] {
   const getPublicHost = (variable: string): string => options.env[variable] ?? publicAddress(options.host);
   const media = { MEDIA_LIVE_PORT: String(ports.mediaLive), MEDIA_HISTORY_PORT: String(ports.mediaHistory) };
   const reached = inUrl(localAddress(options.host));

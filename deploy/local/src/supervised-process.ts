@@ -35,7 +35,7 @@ const readyPollMs = 50;
 const tailLines = 8;
 
 /** Signals a process group; does nothing if it does not exist. */
-export function signalGroup(processGroup: number, signal: NodeJS.Signals): void {
+function signalGroup(processGroup: number, signal: NodeJS.Signals): void {
   try {
     process.kill(-processGroup, signal);
   } catch (error) {

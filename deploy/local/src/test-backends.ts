@@ -13,7 +13,7 @@ import { startReaper } from './reaper.ts';
 import { Supervisor } from './supervisor.ts';
 
 /** Programs for tests that need their own server to kill. */
-export interface TestPrograms {
+interface TestPrograms {
   NATS_SERVER_BIN: string;
   REDIS_SERVER_BIN: string;
   FERRETDB_BIN: string;

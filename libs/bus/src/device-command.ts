@@ -165,7 +165,7 @@ export type DeviceCommand = Static<typeof deviceCommand>;
 export type DeviceCommandOf<K extends DeviceCommand['kind']> = Extract<DeviceCommand, { kind: K }>;
 
 /** Response of a terminal: a result code (0x0001), a message of its own (0x1205 …), or both. */
-export const deviceResponse = Type.Object({
+const deviceResponse = Type.Object({
   /** Message id of the command, such as 0x9101. */
   commandMessageId: port,
   /** Header serial of the command's frame. */

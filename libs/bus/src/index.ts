@@ -5,13 +5,9 @@ export {
   BusError,
   type CommandIdentity,
   decodeJson,
-  defineEvent,
-  defineRequest,
-  type EventContract,
   encodeJson,
   headerNames,
   publish,
-  type RequestContract,
   type RequestOptions,
   request,
   serve,
@@ -34,17 +30,16 @@ export {
   deviceCommandSubject,
   type Outcome,
 } from './device-command.ts';
-export { DeviceCommandClient, type DeviceCommandRequest } from './device-command-client.ts';
+export { DeviceCommandClient } from './device-command-client.ts';
 export { DeviceCommandServer, type IncomingCommand } from './device-command-server.ts';
-export { DurableConsumer, type DurableConsumerOptions, type JetStreamMessage, RetryLater } from './durable-consumer.ts';
-export { JetStreamPublisher, type JetStreamPublisherOptions } from './jetstream-publisher.ts';
+export { DurableConsumer, type JetStreamMessage, RetryLater } from './durable-consumer.ts';
+export { JetStreamPublisher } from './jetstream-publisher.ts';
 export {
   type AttachmentsRequested,
   attachmentsRequested,
   attachmentsRequestedSubject,
   expectAttachments,
   type MediaStored,
-  mediaFileKinds,
   mediaFileSources,
   mediaStored,
   mediaStoredSubject,
@@ -67,11 +62,10 @@ export {
   sessionChanged,
   webhookRequests,
 } from './notification-events.ts';
-export { OrderedReader, type OrderedReaderOptions, type StreamMessage, streamCreatedAt } from './ordered-reader.ts';
+export { OrderedReader, type StreamMessage, streamCreatedAt } from './ordered-reader.ts';
 export {
   authorizePartnerCommand,
   findPartnerChannel,
-  type PartnerOutcome,
   partnerCodes,
   partnerCommandNumbers,
   queuePartnerCommand,
@@ -85,7 +79,7 @@ export {
   type PartnerReport,
   parsePartnerReport,
 } from './partner-telemetry.ts';
-export { pingRequest, pingService, servePing } from './ping.ts';
+export { pingService, servePing } from './ping.ts';
 export {
   accessChanged,
   commandQueued,
@@ -126,13 +120,11 @@ export {
   uploadRevoked,
   uploadSubject,
 } from './upload-requests.ts';
-export { callUseCase, defineUseCase, serveUseCase } from './use-case.ts';
+export { callUseCase, serveUseCase } from './use-case.ts';
 export {
   authorizeVideo,
-  channelFlags,
   type KnownVideoCaller,
   type SessionCredentials,
   type VideoAccess,
-  type VideoRight,
   verifySession,
 } from './video-access.ts';

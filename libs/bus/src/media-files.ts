@@ -17,7 +17,7 @@ const stringEnum = <const T extends readonly string[]>(values: T) =>
   Type.Unsafe<T[number]>({ type: 'string', enum: [...values] });
 
 /** Kinds of files that terminals send; `other` are logs and data of an alarm. */
-export const mediaFileKinds = ['image', 'audio', 'video', 'other'] as const;
+const mediaFileKinds = ['image', 'audio', 'video', 'other'] as const;
 
 /** Reason for which a terminal sent a file. */
 export const mediaFileSources = ['capture', 'timer', 'alarm'] as const;

@@ -1,4 +1,4 @@
-import { type Static, Type } from 'typebox';
+import { Type } from 'typebox';
 import { defineRequest } from './contract.ts';
 import { deviceCommand, outcome } from './device-command.ts';
 import { defineUseCase } from './use-case.ts';
@@ -103,6 +103,3 @@ export const sendPartnerCommand = defineRequest({
   request: Type.Object({ imei, command: deviceCommand }),
   reply: Type.Union([outcome, Type.Object({ kind: Type.Literal('noPartner') })]),
 });
-
-/** Outcome of a command at a partner's server. */
-export type PartnerOutcome = Static<typeof sendPartnerCommand.reply>;

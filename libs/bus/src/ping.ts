@@ -3,7 +3,7 @@ import type { Bus } from './connection.ts';
 import { BusError, defineRequest, request, serve } from './contract.ts';
 
 /** The request `<service>.ping`: one replica of a service reports whether it works. */
-export const pingRequest = (service: string) =>
+const pingRequest = (service: string) =>
   defineRequest({
     subject: `${service}.ping`,
     request: Type.Object({}),

@@ -23,7 +23,7 @@ const caller = Type.Union([
 ]);
 
 /** Camera of a vehicle, as its record describes it. */
-export const channelFlags = Type.Object({
+const channelFlags = Type.Object({
   channelId: Type.Integer({ minimum: 1, maximum: 255 }),
   enabled: Type.Boolean(),
   hasAudio: Type.Boolean(),
@@ -55,9 +55,6 @@ const videoAccess = Type.Object({
 
 /** What a caller may do with the video of a device. */
 export type VideoAccess = Static<typeof videoAccess>;
-
-/** A right on the video of a device. */
-export type VideoRight = keyof VideoAccess['rights'];
 
 const sessionCredentials = Type.Object({
   keySha256: sha256Hex,

@@ -1,15 +1,14 @@
 export * from './aac.ts';
 export * from './access-units.ts';
 export * from './adpcm.ts';
-export type { AudioCounters, AudioInfo, TranscodeInput } from './audio-muxer.ts';
+export type { TranscodeInput } from './audio-muxer.ts';
 export * from './datagram-reader.ts';
-export { DtsEstimator } from './dts-estimator.ts';
 export * from './flv-audio.ts';
 export * from './flv-demuxer.ts';
 export * from './flv-script.ts';
 export * from './flv-tag.ts';
 export * from './flv-video.ts';
-export { type AssemblerCounters, type AssemblerOptions, FrameAssembler } from './frame-assembler.ts';
+export { FrameAssembler } from './frame-assembler.ts';
 export * from './g711.ts';
 export * from './g726.ts';
 export { G726Decoder, G726Encoder } from './g726-codec.ts';
@@ -20,18 +19,14 @@ export type { MediaFrame } from './media-frame.ts';
 export * from './mp3.ts';
 export {
   Mp4Fragmenter,
-  type Mp4FragmenterOptions,
   type Mp4FragmentOutput,
   type Mp4Init,
 } from './mp4-fragmenter.ts';
-export { splitNalUnits, startsWithStartCode } from './nal-units.ts';
 export * from './packet.ts';
 export * from './packet-splitter.ts';
 export * from './reorder-window.ts';
 export * from './stream-muxer.ts';
-export { StreamTimeline, type TimestampSource } from './stream-timeline.ts';
+export type { TimestampSource } from './stream-timeline.ts';
 export * from './tables.ts';
 export { TranscodeClock } from './transcode-clock.ts';
-export { getDeclaredCodec, type VideoCodec } from './video-codec.ts';
-export type { VideoCounters, VideoInfo } from './video-muxer.ts';
 export { createVoiceEncoder, VoiceDecoder, type VoiceEncoder, voiceSampleRate } from './voice-codec.ts';

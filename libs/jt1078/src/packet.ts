@@ -1,11 +1,7 @@
 import { DataType, type SimBytes, SubpackageMark } from './tables.ts';
 
-/** Length of the longest header: video with a 10-byte SIM. */
-export const maxHeaderBytes = 34;
 /** Length of the shortest packet: transparent data with a 6-byte SIM and an empty body. */
 export const minPacketBytes = 18;
-/** Length of the longest packet that the 16-bit length field allows. */
-export const maxPacketBytes = maxHeaderBytes + 0xffff;
 
 /** One packet of JT/T 1078-2016 table 19. `body` is a view of the parsed bytes. */
 export interface MediaPacket {
@@ -41,7 +37,7 @@ export function isMagic(buffer: Buffer, at: number): boolean {
 }
 
 /** Returns the header length for a data type and SIM width, or 0 for an undefined data type. */
-export function getHeaderLength(dataType: number, simBytes: SimBytes): number {
+function getHeaderLength(dataType: number, simBytes: SimBytes): number {
   if (dataType <= DataType.B) return 24 + simBytes;
   if (dataType === DataType.AUDIO) return 20 + simBytes;
   return dataType === DataType.TRANSPARENT ? 12 + simBytes : 0;

@@ -2,7 +2,7 @@ import { getPacketLength, isMagic } from './packet.ts';
 import { DataType, PayloadType, type SimBytes, SubpackageMark } from './tables.ts';
 
 /** Result of matching bytes against a packet of one SIM width. */
-export type MatchVerdict = 'impossible' | 'incomplete' | 'ends' | 'followed';
+type MatchVerdict = 'impossible' | 'incomplete' | 'ends' | 'followed';
 
 /**
  * Match of a packet. `ends`: complete, but the next magic is not (completely) available. `missingBytes`: number of
@@ -84,7 +84,7 @@ function chooseLikelier(buffer: Buffer, at: number): SimLengthDecision {
 }
 
 /** Decision from the first packet: a width, `none` when neither matches, or the number of bytes to wait for. */
-export type SimLengthDecision =
+type SimLengthDecision =
   | { simBytes: SimBytes; certainty: 'certain' | 'likely' | 'incomplete' | 'even' }
   | { missingBytes: number }
   | 'none';
@@ -93,7 +93,7 @@ export type SimLengthDecision =
  * Detects the SIM width from the first packet. With `isEnd` the end of the data counts like a following packet, as for
  * a datagram or a connection that is quiet or has ended.
  */
-export function detectSimLength(buffer: Buffer, at: number, end: number, isEnd: boolean): SimLengthDecision {
+function detectSimLength(buffer: Buffer, at: number, end: number, isEnd: boolean): SimLengthDecision {
   const match6 = matchPacket(buffer, at, end, 6);
   const match10 = matchPacket(buffer, at, end, 10);
   const isMatch = (match: PacketMatch): boolean =>

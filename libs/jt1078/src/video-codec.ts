@@ -22,7 +22,7 @@ export function detectParameterSetCodec(first: number, second: number): VideoCod
 export type UnitRole = 'slice' | 'parameterSet' | 'sei' | 'drop' | 'other';
 
 /** Returns the role of an H.264 unit by its first byte. */
-export function getH264UnitRole(first: number): UnitRole {
+function getH264UnitRole(first: number): UnitRole {
   const type = first & 0x1f;
   if (type >= 1 && type <= H264Nal.IDR) return 'slice';
   if (type === H264Nal.SPS || type === H264Nal.PPS) return 'parameterSet';
@@ -31,7 +31,7 @@ export function getH264UnitRole(first: number): UnitRole {
 }
 
 /** Returns the role of an H.265 unit by its first byte. */
-export function getH265UnitRole(first: number): UnitRole {
+function getH265UnitRole(first: number): UnitRole {
   const type = getH265NalType(first);
   if (type <= H265Nal.LAST_IRAP) return 'slice';
   if (type >= H265Nal.VPS && type <= H265Nal.PPS) return 'parameterSet';

@@ -11,7 +11,7 @@ if (!hasShared) console.log('skipping tests without JT/T 1078 reference vectors 
 export const readShared = (path: string): Buffer => readFileSync(fileURLToPath(new URL(path, protocol)));
 export const sha256 = (data: Uint8Array): string => createHash('sha256').update(data).digest('hex');
 
-export interface PacketVector {
+interface PacketVector {
   id: string;
   hex: string;
   expect: {
@@ -38,13 +38,13 @@ export interface PacketVector {
   };
 }
 
-export interface StreamVector {
+interface StreamVector {
   id: string;
   hex: string;
   expect: { packets: number; sequences: number[]; body_lengths: number[]; leftover_bytes: number | null };
 }
 
-export interface ByteVector {
+interface ByteVector {
   id: string;
   field: string;
   byte: number;

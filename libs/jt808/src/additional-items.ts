@@ -354,11 +354,6 @@ function isStandardLength(definition: AdditionalItemDefinition, length: number):
   return typeof lengths === 'function' ? lengths(length) : lengths.includes(length);
 }
 
-/** Returns the definition of an item id, or undefined if the id is not standard. */
-export function additionalItemById(id: number): AdditionalItemDefinition | undefined {
-  return byId.get(id);
-}
-
 /**
  * Returns the typed value of an item; undefined for another id, or if the length is not standard (vendors reuse ids).
  */

@@ -3,9 +3,9 @@ import { type DroppedCounters, FrameSplitter, type SplitterOptions } from './fra
 import { decodeGbk, encodeGbk } from './text.ts';
 
 /** First bytes of a raw data packet, 30 31 63 64 (T/JSATL 12-2017 table 4-26). */
-export const attachmentDataMark = 0x30316364;
+const attachmentDataMark = 0x30316364;
 /** Bytes of a raw data packet before its data: mark, name, offset and length. */
-export const attachmentDataHeaderBytes = 62;
+const attachmentDataHeaderBytes = 62;
 
 const nameFieldBytes = 50;
 const markBytes = [0x30, 0x31, 0x63, 0x64] as const;

@@ -15,7 +15,7 @@ export type DropReason =
 export type DroppedCounters = Record<DropReason, number>;
 
 /** Creates counters, all zero. */
-export function createDroppedCounters(): DroppedCounters {
+function createDroppedCounters(): DroppedCounters {
   return {
     garbage: 0,
     shortFrame: 0,

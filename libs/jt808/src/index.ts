@@ -1,11 +1,10 @@
 export * from './additional-items.ts';
 export * from './attachment-splitter.ts';
-export type { CameraDate, CameraTime, ClockTime, RawBcd } from './bcd.ts';
+export type { CameraTime } from './bcd.ts';
 export * from './edition.ts';
 export * from './encode-message.ts';
 export * from './errors.ts';
-export type { CanItem, ControlItem } from './fields/lists.ts';
-export { type LocationReport, locationBaseBytes, readLocation } from './fields/location.ts';
+export type { LocationReport } from './fields/location.ts';
 export { type AlarmTag, readAlarmTag } from './fields/tag.ts';
 export * from './format.ts';
 export * from './frame.ts';

@@ -23,7 +23,7 @@ export interface ParameterItem {
 }
 
 /** Wire type of a parameter's value. */
-export type ParameterType = 'BYTE' | 'WORD' | 'DWORD' | 'STRING' | 'BYTES';
+type ParameterType = 'BYTE' | 'WORD' | 'DWORD' | 'STRING' | 'BYTES';
 
 /** Meaning of a parameter id (JT/T 808-2013 table 12, JT/T 1078-2016 table 2). */
 export interface ParameterDefinition {
@@ -138,7 +138,7 @@ export const parameterDefinitions: ReadonlyMap<number, ParameterDefinition> = ne
  * Returns the definition of a parameter id. 0x0110-0x01FF are settings of one CAN id each; 0xF000 and above belong to
  * vendors.
  */
-export function parameterById(id: number): ParameterDefinition | undefined {
+function parameterById(id: number): ParameterDefinition | undefined {
   const definition = parameterDefinitions.get(id);
   if (definition !== undefined || id < 0x0110 || id > 0x01ff) return definition;
   return { id, type: 'BYTES', name: 'canIdCollection' };
@@ -241,7 +241,7 @@ function channelList() {
 }
 
 /** Camera channel as listed in 0x0076. */
-export interface Channel {
+interface Channel {
   physicalNo: number;
   logicalNo: number;
   type: number;
@@ -304,7 +304,7 @@ export function parameterItems(): Field<ParameterItem[]> {
 }
 
 /** Returns the log form of a parameter: id, length, raw hex, and its value if it is a number or a text. */
-export function formatParameter(item: ParameterItem): Record<string, unknown> {
+function formatParameter(item: ParameterItem): Record<string, unknown> {
   const raw = { id: hexId(item.id, 4), length: item.bytes.length, hex: item.bytes.toString('hex').toUpperCase() };
   const value = readParameterValue(item);
   return value === undefined ? raw : { ...raw, value };

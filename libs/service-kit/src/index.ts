@@ -1,7 +1,5 @@
-export { createAdminRouter, listen, type ReadinessChecks } from './http/admin.ts';
+export { createAdminRouter, listen } from './http/admin.ts';
 export {
-  type ApiOptions,
-  apiError,
   createApi,
   createApp,
   createErrorHandlers,
@@ -19,7 +17,7 @@ export {
 } from './http/idempotency.ts';
 export { assertVersion, parseIfMatch, versionMismatch, versionMismatchErrors } from './http/if-match.ts';
 export { parseJsonBody } from './http/json-body.ts';
-export { createOpenApiDocument, type HeaderInfo, type OpenApiInfo, type SecurityInfo } from './http/openapi.ts';
+export { createOpenApiDocument, type HeaderInfo, type SecurityInfo } from './http/openapi.ts';
 export {
   type Page,
   type Pagination,
@@ -32,17 +30,16 @@ export {
   singleSchema,
   sortParameter,
 } from './http/pagination.ts';
-export { proxyUpstream, type Upstream, upstreamUnreachable } from './http/proxy.ts';
+export { proxyUpstream, upstreamUnreachable } from './http/proxy.ts';
 export { type Rate, RateLimits } from './http/rate-limits.ts';
 export { compileBodyParser, getIgnoredFields, validationError } from './http/request-body.ts';
 export { defineRoute, Reply, type RequestContext, type Route, type RouteInput } from './http/route.ts';
 export { getSentNames, SentNames } from './http/sent-names.ts';
-export { createContentSender, createDocumentSender, sendWithEtag } from './http/static-content.ts';
+export { createDocumentSender } from './http/static-content.ts';
 export { serveSwaggerUi } from './http/swagger-ui.ts';
 export { compileBody, compileParameters } from './http/validate.ts';
 export { describeErrors } from './http/validation-messages.ts';
-export { stringifyBigInt } from './runtime/bigint-json.ts';
-export { type CircuitBreakerOptions, createCircuitBreaker } from './runtime/circuit-breaker.ts';
+export { createCircuitBreaker } from './runtime/circuit-breaker.ts';
 export {
   ConfigError,
   type ConfigOf,
@@ -57,11 +54,11 @@ export { runPeriodically } from './runtime/interval.ts';
 export { KeyedMutex } from './runtime/keyed-mutex.ts';
 export { lazyCheck, type SchemaCheck } from './runtime/lazy-check.ts';
 export { getPodId, Lifecycle, type Running, runService } from './runtime/lifecycle.ts';
-export { createLogger, type Logger, redactUrl } from './runtime/log.ts';
+export { createLogger, type Logger } from './runtime/log.ts';
 export { Counter, createMetrics, Gauge, Histogram, Registry } from './runtime/metrics.ts';
-export { type Retry, retryUntilSuccess } from './runtime/retry.ts';
+export { retryUntilSuccess } from './runtime/retry.ts';
 export { TtlCache } from './runtime/ttl-cache.ts';
-export { videoMimeType, videoMimeTypes } from './runtime/video-mime-types.ts';
+export { videoMimeType } from './runtime/video-mime-type.ts';
 export type { ResolvedAddress } from './security/dns-resolver.ts';
 export { developmentEncryptionKey, Encryption } from './security/encryption.ts';
 export { isCidr, isIpAllowed } from './security/ip-allowlist.ts';
@@ -74,18 +71,13 @@ export {
 } from './security/signed-urls/clip.ts';
 export { type FilePath, signFilePath, verifyFilePath } from './security/signed-urls/file.ts';
 export {
-  type MediaPath,
   type MediaPathSuffix,
-  type MediaPathVerdict,
   signMediaPath,
   verifyMediaPath,
 } from './security/signed-urls/media.ts';
 export { type SignatureVerdict, signQuery, verifyQuery } from './security/signed-urls/query.ts';
 export {
-  isPublicAddress,
-  maxUrlLength,
   SsrfGuard,
   type SsrfGuardOptions,
   type SsrfVerdict,
 } from './security/ssrf-guard.ts';
-export type { VideoCaller } from './security/video-caller.ts';

@@ -34,7 +34,7 @@ const returnTtlMs = 150_000;
 /** Upper bound of a state that is never deleted: the heartbeat of its pod decides much earlier. */
 const deviceTtlMs = 24 * 3600 * 1000;
 /** How long the last-seen time of a terminal outlives its session. */
-export const seenTtlMs = 400 * 24 * 3600 * 1000;
+const seenTtlMs = 400 * 24 * 3600 * 1000;
 /** Keys in one round trip. */
 const readBatchSize = 500;
 

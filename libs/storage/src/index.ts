@@ -2,7 +2,6 @@ export {
   claimDevice,
   type DeviceState,
   deregisterGateway,
-  gatewayTtlMs,
   heartbeatGateway,
   isDeviceExpected,
   readDevice,
@@ -12,11 +11,10 @@ export {
 } from './device-state.ts';
 export { findByIds } from './find-by-ids.ts';
 export { insertIgnoringDuplicates } from './insert-ignoring-duplicates.ts';
-export { type AcquireOptions, acquireLease, Lease, type LeaseClaim, type LeaseRecord, releaseLease } from './lease.ts';
+export { acquireLease, Lease, type LeaseRecord, releaseLease } from './lease.ts';
 export {
   type Collection,
   type Database,
-  type Db,
   dropIndexIfExists,
   findTooLargeIds,
   indexNames,
@@ -44,13 +42,11 @@ export {
   type StreamId,
   type StreamKind,
   type StreamRequest,
-  streamTtlMs,
 } from './stream-state.ts';
 export {
   readTerminalProfile,
   saveTerminalAudio,
   saveTerminalModel,
-  type TerminalAudio,
   type TerminalProfile,
 } from './terminal-profile.ts';
 export {
@@ -58,7 +54,6 @@ export {
   clipKey,
   createReservation,
   isExternalUpload,
-  type Reservation,
   type UploadedFile,
   type UploadRecord,
   UploadRepository,
@@ -66,7 +61,7 @@ export {
   uploadStatuses,
   uploadUserName,
 } from './upload-repository.ts';
-export { computeDeliveryId, type DeliveryUpdate, type NewDelivery, WebhookRepository } from './webhook-repository.ts';
+export { WebhookRepository } from './webhook-repository.ts';
 export {
   type AttemptError,
   type AttemptRecord,
@@ -74,14 +69,11 @@ export {
   attemptErrors,
   type CustomHeader,
   currentHealth,
-  type DeliveryFilter,
   type DeliveryRecord,
   type DeliveryStats,
-  type DeliveryStatus,
   type DeliverySummary,
   type DueDelivery,
   deliveryStatuses,
-  type ReplayBatch,
   type WebhookHealth,
   type WebhookNotice,
   type WebhookRecord,

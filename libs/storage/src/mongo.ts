@@ -12,7 +12,7 @@ import {
   MongoTopologyClosedError,
 } from 'mongodb';
 
-export type { Collection, Db } from 'mongodb';
+export type { Collection } from 'mongodb';
 
 /** A connected MongoDB database and its `close`. */
 export interface Database {

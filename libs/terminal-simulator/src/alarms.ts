@@ -41,7 +41,7 @@ export type AlarmName = keyof typeof alarmBits;
 const clearedByAcknowledgement = [0, 3, 20, 21, 22, 27, 28].reduce((mask, bit) => (mask | (1 << bit)) >>> 0, 0);
 
 /** Returns the bit number of an alarm given by name or number. */
-export function toAlarmBit(alarm: AlarmName | number): number {
+function toAlarmBit(alarm: AlarmName | number): number {
   const bit = typeof alarm === 'number' ? alarm : alarmBits[alarm];
   if (!Number.isInteger(bit) || bit < 0 || bit > 31) throw new RangeError('an alarm bit must be 0 to 31');
   return bit;

@@ -4,7 +4,7 @@ import { standardZoneMinutes } from './camera-clock.ts';
 import type { ResolvedOptions, TerminalOptions } from './terminal-options.ts';
 
 /** Returns the edition of a number if none is given: 20 digits are a 2019 terminal. */
-export function getDefaultEdition(phone: string): Edition {
+function getDefaultEdition(phone: string): Edition {
   return phone.length > 12 ? '2019' : '2013';
 }
 

@@ -1,4 +1,4 @@
-export { type CampaignSizes, campaignSize, campaignTimeoutMs } from './campaign-size.ts';
+export { campaignSize, campaignTimeoutMs } from './campaign-size.ts';
 export { selfSigned } from './certificate.ts';
 export { maxLagWithin, monitorEventLoopLag } from './event-loop-lag.ts';
 export { freePort } from './free-port.ts';

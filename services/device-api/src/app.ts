@@ -19,7 +19,7 @@ import { sendInstruct } from './routes/send-instruct.ts';
 import { videoRoutes } from './video-routes/index.ts';
 
 /** Largest body of the Device API. */
-export const bodyLimitBytes = 16 * 1024;
+const bodyLimitBytes = 16 * 1024;
 
 /** Creates the HTTP application: the Device API, its document and page, and the routes for operators. */
 export function createDeviceApi(

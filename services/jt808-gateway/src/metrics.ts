@@ -1,7 +1,7 @@
 import { Counter, createMetrics, Gauge, Histogram, type Registry } from '@fleet/service-kit';
 
 /** Hot-path counters: plain numbers that are read when metrics are scraped. */
-export class HotCounters {
+class HotCounters {
   framesIn = 0;
   framesOut = 0;
   bytesIn = 0;

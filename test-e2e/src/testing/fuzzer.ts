@@ -24,14 +24,14 @@ export interface FuzzOptions {
 }
 
 /** Settings of one operation. */
-export interface OperationSettings {
+interface OperationSettings {
   /** Its parameters have rules that a schema cannot express: 400 is valid for a request that matches the document. */
   hasFurtherRules?: boolean;
   known?: KnownValues;
 }
 
 /** Counts of the requests to one operation. */
-export interface OperationCount {
+interface OperationCount {
   positive: number;
   negative: number;
   statuses: Record<string, number>;

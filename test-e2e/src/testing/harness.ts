@@ -33,7 +33,7 @@ export interface StartedHarness extends DedicatedHarness {
 }
 
 /** Clips are generated once and stored between runs, in an ignored folder. */
-export const clipCacheDir = resolve('.cache/clips');
+const clipCacheDir = resolve('.cache/clips');
 
 /** Limits that a test reaches only on purpose. */
 const raisedLimits = {

@@ -26,7 +26,7 @@ export interface StartBackendsOptions {
 const loopback = '127.0.0.1';
 const backendTier = 0;
 const readyTimeoutMs = 120_000;
-export const natsMaxPayload = '8MB';
+const natsMaxPayload = '8MB';
 
 /** Servers before 2.10 refuse to start when they read `sync_interval`. */
 export function natsConfig(version: string, storeDir: string): string {

@@ -1,6 +1,5 @@
 import { type AdditionalItem, formatAdditionalItem } from '../additional-items.ts';
 import { BodyError } from '../errors.ts';
-import { Reader } from '../reader.ts';
 import { type Field, formatFields, type OptionalField, readFields, type ValuesOf, writeFields } from './field.ts';
 import { altitude, coordinate, tenths, u16, u32 } from './integers.ts';
 import { cameraTime, optionalRemaining } from './text.ts';
@@ -24,7 +23,7 @@ export const locationBaseBytes = 28;
  * Creates the field for items to the end of the body. An item that overruns ends the list: it and the bytes after it
  * stay in `extrasTrailing`.
  */
-export function additionalItemsField(): Field<AdditionalItem[]> {
+function additionalItemsField(): Field<AdditionalItem[]> {
   return {
     type: 'n x (BYTE id, BYTE length, value)',
     shape: {
@@ -120,9 +119,4 @@ export function batchItems(): Field<LocationReport[]> {
 function wireLength(location: LocationReport): number {
   const itemBytes = location.extras.reduce((sum, item) => sum + 2 + item.bytes.length, 0);
   return locationBaseBytes + itemBytes + (location.extrasTrailing?.length ?? 0);
-}
-
-/** Reads one location report from its body, without a definition. */
-export function readLocation(body: Buffer): LocationReport {
-  return readFields(locationEntries, new Reader(body), '2013') as LocationReport;
 }

@@ -104,7 +104,7 @@ function readItems<T>(item: Field<T>, reader: Reader, scope: Scope, count: numbe
 }
 
 /** Reads elements until the bytes end; an incomplete last element stays in the reader. */
-export function readToEnd<T>(item: Field<T>, reader: Reader, scope: Scope): T[] {
+function readToEnd<T>(item: Field<T>, reader: Reader, scope: Scope): T[] {
   const items: T[] = [];
   while (reader.remaining > 0) {
     const { at } = reader;
@@ -120,12 +120,7 @@ export function readToEnd<T>(item: Field<T>, reader: Reader, scope: Scope): T[] 
 }
 
 /** Writes elements in order; an error names the element that does not fit. */
-export function writeItems<T>(
-  item: Field<T>,
-  items: readonly T[],
-  writer: Parameters<Field<T>['write']>[0],
-  scope: Scope,
-) {
+function writeItems<T>(item: Field<T>, items: readonly T[], writer: Parameters<Field<T>['write']>[0], scope: Scope) {
   let index = 0;
   try {
     for (; index < items.length; index += 1) item.write(writer, items[index] as T, scope);

@@ -21,7 +21,7 @@ import { sendWithEtag } from './static-content.ts';
 import { compileBody, compileParameters, type DescribeFaults } from './validate.ts';
 
 /** The validated parts of a request. */
-export interface RequestInput {
+interface RequestInput {
   readonly query: unknown;
   readonly params: unknown;
   readonly body: unknown;

@@ -2,8 +2,8 @@ import { type Static, type TSchema, Type } from 'typebox';
 import { AppError } from './errors.ts';
 
 /** Default and maximum number of items of a page. */
-export const defaultPageSize = 50;
-export const maxPageSize = 200;
+const defaultPageSize = 50;
+const maxPageSize = 200;
 
 /** Largest integer of a query: a larger offset or page is 400, a smaller one past the end is an empty page. */
 const maxOffset = 999_999_999_999_999;

@@ -1,7 +1,7 @@
 import { Ajv } from 'ajv';
 
 /** One environment variable: a JSON Schema fragment with default, description and whether logs hide its value. */
-export interface EnvVariable {
+interface EnvVariable {
   readonly type: 'string' | 'integer' | 'boolean';
   readonly default?: string | number | boolean;
   readonly optional?: true;

@@ -9,7 +9,7 @@ const connectTimeoutMs = 10_000;
 const responseTimeoutMs = 30_000;
 
 /** The connection to an attachment server was lost, or the server did not respond. */
-export class AttachmentLinkError extends Error {
+class AttachmentLinkError extends Error {
   override readonly name = 'AttachmentLinkError';
 }
 

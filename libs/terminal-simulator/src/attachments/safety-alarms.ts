@@ -29,7 +29,7 @@ export interface SafetyAlarm {
 }
 
 /** Ids of the alarms' items in 0x0200. */
-export const alarmItemIds = { adas: 0x64, dsm: 0x65, bsd: 0x67 } as const;
+const alarmItemIds = { adas: 0x64, dsm: 0x65, bsd: 0x67 } as const;
 
 const extensions = ['jpg', 'wav', 'mp4', 'txt', 'bin'] as const;
 const defaultChannels = { adas: 64, dsm: 65, bsd: 0 } as const;

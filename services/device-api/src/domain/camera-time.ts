@@ -3,9 +3,6 @@ import { AppError } from '@fleet/service-kit';
 /** UTC offset of a camera's clock: `+08:00`. */
 export type UtcOffset = string;
 
-/** Default without a record: GMT+8 is the zone of JT/T 808. */
-export const defaultOffset: UtcOffset = '+08:00';
-
 // Capital letters and the offset of RFC 3339 section 5.6; a space instead of T, which its note permits, is rejected.
 const dateTimePattern =
   /^(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.\d+)?(?:[Zz]|([+-])([01]\d|2[0-3]):([0-5]\d))$/;

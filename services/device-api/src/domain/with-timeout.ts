@@ -1,5 +1,5 @@
 /** A task exceeded its time-out. */
-export class TimeoutError extends Error {
+class TimeoutError extends Error {
   override readonly name = 'LateError';
 }
 

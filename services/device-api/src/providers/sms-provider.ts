@@ -12,7 +12,7 @@ const breakerVolumeThreshold = 3;
 const resetTimeoutMs = 30_000;
 
 /** The provider rejected a message. */
-export class SmsError extends Error {
+class SmsError extends Error {
   override readonly name = 'SmsError';
   /** True if the provider rejected only this message. */
   readonly isMessageRejected: boolean;

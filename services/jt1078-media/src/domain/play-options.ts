@@ -42,7 +42,7 @@ export interface TrackFacts {
 }
 
 /** Time to wait for audio after the first key frame before it is declared absent. */
-export const audioWaitMs = 1_000;
+const audioWaitMs = 1_000;
 
 /**
  * Decides the tracks of a viewer. The FLV header is binding: players wait for each declared track before they display

@@ -11,7 +11,7 @@ export const signingSecret = 'a-signing-secret-for-tests';
 const log = createLogger('test', process.env['TEST_LOG_LEVEL'] ?? 'silent');
 
 /** Fields of `GET /streams` used by tests. */
-export interface StreamResponse extends StreamId {
+interface StreamResponse extends StreamId {
   viewers: number;
   isHeld: boolean;
   isPaused: boolean;

@@ -7,7 +7,7 @@ const openForMs = 5_000;
 const openTimeoutMs = 100;
 
 /** The state could not be read or written. */
-export class RedisUnavailableError extends Error {
+class RedisUnavailableError extends Error {
   override readonly name = 'StateAwayError';
 }
 

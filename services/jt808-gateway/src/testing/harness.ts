@@ -14,7 +14,7 @@ import { loadConfig } from '../config.ts';
 import { create, type Gateway } from '../service.ts';
 
 /** Addresses of the servers used by the tests. */
-export const servers = {
+const servers = {
   get nats(): string {
     return testEnv('NATS_URL');
   },
@@ -23,10 +23,10 @@ export const servers = {
   },
 };
 
-export const silentLog = createLogger('test', 'silent');
+const silentLog = createLogger('test', 'silent');
 
 /** Returns the environment of a gateway on free ports. */
-export const gatewayEnv = (overrides: Record<string, string> = {}): Record<string, string> => ({
+const gatewayEnv = (overrides: Record<string, string> = {}): Record<string, string> => ({
   NATS_URL: servers.nats,
   REDIS_URL: servers.redis,
   HTTP_PORT: '0',

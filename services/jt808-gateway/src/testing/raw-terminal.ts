@@ -214,7 +214,7 @@ export class RawTerminal {
 }
 
 /** Builds 0x0100 for each edition, independently of the codec. */
-export function buildRegistration(edition: Edition): Buffer {
+function buildRegistration(edition: Edition): Buffer {
   const sizes = { '2011': [5, 8, 7], '2013': [5, 20, 7], '2019': [11, 30, 30] }[edition];
   const [manufacturer = 0, model = 0, id = 0] = sizes;
   return Buffer.concat([
@@ -229,7 +229,7 @@ export function buildRegistration(edition: Edition): Buffer {
 }
 
 /** Builds 0x0102 for each edition, independently of the codec. */
-export function buildAuthentication(code: string, edition: Edition): Buffer {
+function buildAuthentication(code: string, edition: Edition): Buffer {
   const text = Buffer.from(code, 'latin1');
   if (edition === '2011') return Buffer.concat([text, Buffer.from([0])]);
   if (edition === '2013') return text;

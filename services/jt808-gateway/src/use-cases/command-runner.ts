@@ -20,7 +20,7 @@ const maxFenced = 1_000;
 const adoptedCommandKey = (imei: string, commandId: string): string => `${imei}/${commandId}`;
 
 /** Command whose frame was sent. */
-export interface SentCommand {
+interface SentCommand {
   readonly imei: string;
   readonly commandId: string;
   readonly messageId: number;

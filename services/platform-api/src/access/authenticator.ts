@@ -107,7 +107,7 @@ export class Authenticator {
 }
 
 /** Throws 403 for a request from an address that the API key does not allow. */
-export function assertAddressAllowed({ ipAllowlist }: ApiKey, { ip }: Pick<PresentedCredentials, 'ip'>): void {
+function assertAddressAllowed({ ipAllowlist }: ApiKey, { ip }: Pick<PresentedCredentials, 'ip'>): void {
   if (!isIpAllowed(ipAllowlist, ip ?? ''))
     throw new AppError('permission_denied', 'The API key is not valid from this address.');
 }

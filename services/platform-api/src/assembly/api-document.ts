@@ -42,7 +42,7 @@ const tags = {
 };
 
 /** The error body of the Platform API (docs/reference/conventions.md). */
-export const errorSchema = Type.Object(
+const errorSchema = Type.Object(
   {
     status: Type.Integer({ description: 'The HTTP status.', examples: [404] }),
     error: Type.String({ description: 'Description of the error, a sentence.', examples: ['There is no driver 7.'] }),

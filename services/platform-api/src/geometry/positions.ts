@@ -5,7 +5,7 @@ export type Position = readonly [latitude: number, longitude: number];
 export const earthRadiusM = 6_371_008.8;
 
 export const toRadians = (degrees: number): number => (degrees * Math.PI) / 180;
-export const toDegrees = (radians: number): number => (radians * 180) / Math.PI;
+const toDegrees = (radians: number): number => (radians * 180) / Math.PI;
 
 /** Metres per degree of latitude. */
 export const degreeM = toRadians(1) * earthRadiusM;

@@ -19,7 +19,7 @@ import { findCaller } from '../access/caller.ts';
 import type { PlatformRoute } from '../access/platform-route.ts';
 
 /** Largest body, unless a route reads its own (docs/reference/conventions.md). */
-export const bodyLimitBytes = 1024 * 1024;
+const bodyLimitBytes = 1024 * 1024;
 
 /** Dependencies of the router. */
 export interface PlatformRouterDeps {

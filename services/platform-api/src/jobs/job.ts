@@ -7,7 +7,7 @@ interface JobTiming {
 }
 
 /** Periodic work that one replica runs for all. */
-export interface SimpleJob extends JobTiming {
+interface SimpleJob extends JobTiming {
   readonly run: (deps: Deps) => Promise<unknown>;
 }
 

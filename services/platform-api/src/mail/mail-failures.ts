@@ -13,7 +13,7 @@ export const mailFailureReasons = [
 export type MailFailureReason = (typeof mailFailureReasons)[number];
 
 /** The mail server deferred a mail, which can be sent again later. */
-export class MailDeferredError extends Error {
+class MailDeferredError extends Error {
   override readonly name = 'MailDeferred';
   readonly reason: MailFailureReason;
   constructor(reason: MailFailureReason, message: string, cause?: unknown) {
@@ -26,7 +26,7 @@ export class MailDeferredError extends Error {
  * The connection was lost after the mail had been handed over and before the server's reply. A retry might deliver the
  * mail twice.
  */
-export class MailOutcomeUnknownError extends MessageRefusedError {}
+class MailOutcomeUnknownError extends MessageRefusedError {}
 
 export function toFailureReason(error: unknown): MailFailureReason {
   if (error instanceof MailOutcomeUnknownError) return 'outcome_unknown';

@@ -12,7 +12,7 @@ import type { Providers } from './providers.ts';
 import type { Recipient, RecipientResolver } from './recipient-resolver.ts';
 
 /** One message to a user at one address. */
-export interface OutgoingNotification {
+interface OutgoingNotification {
   readonly accountId: number;
   readonly notification: NotificationResponse;
   readonly recipient: Recipient;

@@ -11,7 +11,7 @@ const renewBeforeMs = 5 * 60_000;
 const base64url = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
 
 /** Signed statement for which Google grants an access token (RFC 7523). */
-export function createAssertion(account: ServiceAccount, nowMs: number): string {
+function createAssertion(account: ServiceAccount, nowMs: number): string {
   const issuedAt = Math.floor(nowMs / 1_000);
   const { private_key_id: kid } = account;
   const header = base64url({ alg: 'RS256', typ: 'JWT', ...(kid === undefined ? {} : { kid }) });

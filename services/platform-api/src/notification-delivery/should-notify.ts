@@ -71,7 +71,7 @@ export function isInQuietHours({ from, to }: QuietHours, timeZone: string, atMs:
 }
 
 /** Returns `HH:MM` of a timestamp in a time zone. */
-export function timeOfDayAt(atMs: number, timeZone: string): string {
+function timeOfDayAt(atMs: number, timeZone: string): string {
   const parts = { hourCycle: 'h23', hour: '2-digit', minute: '2-digit' } as const;
   return new Intl.DateTimeFormat('en-GB', { ...parts, timeZone }).format(atMs);
 }

@@ -10,7 +10,7 @@ import {
 } from './provider-client.ts';
 
 /** A text message to one number. */
-export interface SmsMessage {
+interface SmsMessage {
   /** E.164. */
   readonly to: string;
   /** Of the account; null: that of the installation. */

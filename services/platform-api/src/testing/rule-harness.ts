@@ -32,7 +32,7 @@ export const away = (northM: number, eastM = 0, from: Position = home): Position
   return destination(north, eastM < 0 ? 270 : 90, Math.abs(eastM));
 };
 
-export function reportOf({ at, place = home, alarmWord = 0, isLate = false, ...position }: ReportSketch): Report {
+function reportOf({ at, place = home, alarmWord = 0, isLate = false, ...position }: ReportSketch): Report {
   return {
     imei,
     position: {

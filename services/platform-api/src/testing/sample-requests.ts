@@ -58,7 +58,7 @@ const kindOfPath: Readonly<Record<string, string>> = {
 };
 
 /** Returns the kind of record that a path parameter names. New parameters must be added to the tables above. */
-export function kindOfParameter({ method, path }: Operation, name: string): string {
+function kindOfParameter({ method, path }: Operation, name: string): string {
   if (path.endsWith('/share-links/{slug}')) return method === 'delete' ? 'shareLink' : 'slug';
   const kind = kindOfName[name] ?? kindOfPath[path.slice(0, path.indexOf('/{'))];
   if (kind === undefined) throw new Error(`unknown kind of record for {${name}} of ${path}`);

@@ -1,11 +1,8 @@
 import { posix } from 'node:path';
-import { videoMimeType, videoMimeTypes } from '@fleet/service-kit';
+import { videoMimeType } from '@fleet/service-kit';
 
 /** Content type of unrecognized bytes; never a type that a browser would execute. */
 export const unknownType = 'application/octet-stream';
-
-/** Every content type that a clip may have. */
-export const clipContentTypes: readonly string[] = [...videoMimeTypes, unknownType];
 
 /** Number of leading bytes that `detectTypeByContent` needs. */
 export const sniffedBytes = 600;

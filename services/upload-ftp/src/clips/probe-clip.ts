@@ -70,7 +70,7 @@ async function runProbe(
  * Parses what ffmpeg prints about its first input: `Input #0, mpegts, from …` and `Stream #0:1[0x1c0]: Audio: pcm_alaw
  * …, 8000 Hz, mono`.
  */
-export function parseProbe(stderr: readonly string[]): ClipProbe | null {
+function parseProbe(stderr: readonly string[]): ClipProbe | null {
   const format = findFirstMatch(stderr, /^Input #0, (\w+)/);
   const output = stderr.findIndex((line) => line.startsWith('Output #0'));
   const streams = stderr.slice(0, output === -1 ? stderr.length : output);

@@ -24,8 +24,6 @@ interface ReceivedMessage {
   readonly body: Buffer;
 }
 
-export const tag = Buffer.from('30313338303737 261122100000 01 02 00'.replaceAll(' ', ''), 'hex');
-
 /** A terminal's raw connection to the attachment server. It does nothing on its own. */
 export class AttachmentClient {
   readonly socket: Socket;

@@ -35,7 +35,7 @@ export async function createSample(folder: string, name: SampleName): Promise<st
   return path;
 }
 
-export async function runFfmpeg(args: readonly string[]): Promise<string> {
+async function runFfmpeg(args: readonly string[]): Promise<string> {
   return (await run(testEnv('FFMPEG_PATH'), ['-v', 'error', '-nostdin', '-y', ...args])).stderr;
 }
 

@@ -2,11 +2,11 @@ import type { UploadRecord, UploadRepository } from '@fleet/storage';
 import { isPasswordValid, parseUploadId } from '../domain/credential.ts';
 import { FtpError } from '../ftp/ftp-error.ts';
 
-export type LoginResult = { readonly kind: 'accepted'; readonly record: UploadRecord } | { readonly kind: 'refused' };
+type LoginResult = { readonly kind: 'accepted'; readonly record: UploadRecord } | { readonly kind: 'refused' };
 export type AuthenticateCamera = (username: string, password: string) => Promise<LoginResult>;
 
 /** Statuses in which a credential allows a login. */
-export const openStatuses = ['reserved', 'uploading', 'paused'] as const;
+const openStatuses = ['reserved', 'uploading', 'paused'] as const;
 
 const unknownUploadId = '0'.repeat(24);
 const refusedLogin = { kind: 'refused' } as const;

@@ -65,7 +65,7 @@ export function createMessage(input: MessageInput): Message {
 }
 
 /** Returns a Standard Webhooks signature. */
-export const computeSignature = (secret: string, id: string, timestamp: string, body: string): string =>
+const computeSignature = (secret: string, id: string, timestamp: string, body: string): string =>
   `v1,${createHmac('sha256', decodeSecret(secret)).update(`${id}.${timestamp}.${body}`).digest('base64')}`;
 
 const secretPrefix = 'whsec_';

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { selfSigned } from '@fleet/testing';
 
 /** A notification in an envelope, as a receiver parses it. */
-export interface Envelope {
+interface Envelope {
   readonly date: number;
   readonly headers: Readonly<Record<string, readonly string[]>>;
   readonly content_length: number;

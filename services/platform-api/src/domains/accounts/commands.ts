@@ -22,11 +22,7 @@ type AccountViewer = Pick<Caller, 'accountId' | 'role'>;
  * Returns whether a caller may see an account besides its own: any account for superadmins, accounts below them for
  * dealers.
  */
-export async function canAccessAccount(
-  records: RecordStore,
-  viewer: AccountViewer,
-  account: Account,
-): Promise<boolean> {
+async function canAccessAccount(records: RecordStore, viewer: AccountViewer, account: Account): Promise<boolean> {
   if (viewer.role === 'superadmin') return true;
   if (viewer.role !== 'dealer') return false;
   let parent: Account | null = account;

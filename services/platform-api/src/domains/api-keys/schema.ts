@@ -4,7 +4,7 @@ import { nameEnum, nullable, recordId, recordProperties, time } from '../../plat
 import type { AccountRecord } from '../../store/account-repository.ts';
 
 /** Permissions of an API key (docs/reference/access.md). */
-export const keyScopes = ['read', 'write', 'command', 'video', 'ingest', 'webhook'] as const;
+const keyScopes = ['read', 'write', 'command', 'video', 'ingest', 'webhook'] as const;
 
 /** One of `keyScopes`. */
 export type Scope = (typeof keyScopes)[number];

@@ -13,7 +13,7 @@ type LogInDeps = Pick<Deps, 'records' | 'database' | 'bus' | 'tokens' | 'encrypt
  * Returns the error of a rejected log-in. It is the same for an unknown identifier, a wrong password and a disabled
  * user.
  */
-export const invalidCredentialsError = (): AppError =>
+const invalidCredentialsError = (): AppError =>
   new AppError('invalid_credentials', 'The identifier or the password is wrong.');
 
 /** Logs a user in with a password, and with a time-based code if the user has enabled two-factor log-in. */

@@ -9,7 +9,7 @@ type TwoFactorDeps = Pick<Deps, 'records' | 'encryption'>;
 
 const sealPurpose = (user: User): string => `totp of user ${user._id}`;
 
-export const isTwoFactorEnabled = (user: User): boolean => (user.totp?.confirmedAt ?? null) !== null;
+const isTwoFactorEnabled = (user: User): boolean => (user.totp?.confirmedAt ?? null) !== null;
 
 /** Returns true for a currently valid, unused code, and marks it as used. */
 async function consumeTotpCode(

@@ -3,7 +3,7 @@ import type { Order, OrderStatus, Subscription, SubscriptionStatus } from './sch
 /** Time after which an unpaid order expires. */
 export const orderTtlMs = 30 * 60_000;
 /** Grace period after the end of a subscription, in which it is `past_due`. */
-export const graceMs = 7 * 86_400_000;
+const graceMs = 7 * 86_400_000;
 
 /**
  * Allowed transitions of an order's status. Events arrive in any order: a payment counts even after a failure or

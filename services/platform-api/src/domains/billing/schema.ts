@@ -10,7 +10,7 @@ export type GatewayName = (typeof gatewayNames)[number];
 export const orderStatuses = ['created', 'pending', 'paid', 'failed', 'expired', 'refunded'] as const;
 export type OrderStatus = (typeof orderStatuses)[number];
 
-export const subscriptionStatuses = ['trialing', 'active', 'past_due', 'expired', 'canceled'] as const;
+const subscriptionStatuses = ['trialing', 'active', 'past_due', 'expired', 'canceled'] as const;
 export type SubscriptionStatus = (typeof subscriptionStatuses)[number];
 
 /** Description of error 402 in OpenAPI. */
@@ -19,7 +19,7 @@ export const noSubscription =
 
 export const monthChoices = [1, 3, 6, 12, 24] as const;
 
-export const lineItem = Type.Object({
+const lineItem = Type.Object({
   description: Type.String(),
   quantity: Type.Integer({ minimum: 1 }),
   unit_amount: Type.Integer({ description: 'Minor units; negative for a discount.' }),

@@ -17,7 +17,6 @@ export interface Field {
   readonly confidence: number;
   readonly source: FieldSource;
 }
-export type Fields = Readonly<Record<string, Field>>;
 
 /** A file that the caller asked to store. Its content is a separate record, so that lists do not read it. */
 export interface StoredDocument extends AccountRecord {

@@ -13,7 +13,7 @@ import { type ExtractBody, type ExtractResult, mimeTypes } from './schema.ts';
 type ExtractDeps = Pick<Deps, 'records' | 'database' | 'encryption' | 'log' | 'ocr'>;
 
 /** Largest file (docs/reference/documents-and-messages.md). */
-export const maxFileBytes = 10 * 1024 * 1024;
+const maxFileBytes = 10 * 1024 * 1024;
 const maxPages = 5;
 /** Phone cameras have some 12 million pixels, the best of them 50 million. */
 const maxPixels = 50_000_000;

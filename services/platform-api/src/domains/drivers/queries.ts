@@ -28,7 +28,7 @@ export async function findDriverByCard(
 }
 
 /** Returns drivers by id, for names in other responses. */
-export const findDriversById = async (
+const findDriversById = async (
   { records }: DriverQueryDeps,
   scope: Scope,
   ids: readonly number[],

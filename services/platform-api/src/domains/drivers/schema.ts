@@ -13,9 +13,9 @@ import {
 import { date, nullable, recordId, recordProperties } from '../../platform/schemas.ts';
 import type { AccountRecord } from '../../store/account-repository.ts';
 
-export const driverStatuses = ['active', 'inactive'] as const;
+const driverStatuses = ['active', 'inactive'] as const;
 
-export interface EmergencyContact {
+interface EmergencyContact {
   readonly name: string;
   readonly phoneNumber: string;
 }
@@ -90,7 +90,7 @@ export const createDriverBody = Type.Object({ name, ...details });
 export const updateDriverBody = Type.Object({ name: Type.Optional(name), ...details });
 export type DriverBody = Static<typeof updateDriverBody>;
 
-export const sortable = ['id', 'name', 'license_expiry_date', 'created_at', 'updated_at'] as const;
+const sortable = ['id', 'name', 'license_expiry_date', 'created_at', 'updated_at'] as const;
 
 export const listDriversQuery = Type.Object({
   ...paginationQuery,

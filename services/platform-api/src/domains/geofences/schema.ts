@@ -15,14 +15,14 @@ import { nullableSchedule, type Schedule, schedule } from '../../platform/schedu
 import { nullable, recordId, recordProperties } from '../../platform/schemas.ts';
 import type { AccountRecord } from '../../store/account-repository.ts';
 
-export const geofenceTypes = ['polygon', 'circle', 'corridor'] as const;
+const geofenceTypes = ['polygon', 'circle', 'corridor'] as const;
 export type GeofenceType = (typeof geofenceTypes)[number];
 
-export const geofenceEvents = ['enter', 'exit', 'dwell'] as const;
+const geofenceEvents = ['enter', 'exit', 'dwell'] as const;
 export type GeofenceEvent = (typeof geofenceEvents)[number];
 
 /** States of an area in the memory of a terminal. */
-export const syncStates = ['synced', 'pending', 'failed', 'unsupported'] as const;
+const syncStates = ['synced', 'pending', 'failed', 'unsupported'] as const;
 export type SyncState = (typeof syncStates)[number];
 
 /** Stored geofence. */
@@ -115,7 +115,7 @@ export const updateGeofenceBody = Type.Object({
 });
 export type GeofenceBody = Static<typeof updateGeofenceBody>;
 
-export const sortable = ['id', 'name', 'created_at', 'updated_at'] as const;
+const sortable = ['id', 'name', 'created_at', 'updated_at'] as const;
 
 export const listGeofencesQuery = Type.Object({
   ...paginationQuery,

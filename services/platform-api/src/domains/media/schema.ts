@@ -7,11 +7,11 @@ import { timeParameter } from '../../platform/timestamps.ts';
 import type { AccountRecord } from '../../store/account-repository.ts';
 
 /** Kinds of files; `other` are logs and data attached to an alarm. */
-export const mediaKinds = ['image', 'video', 'audio', 'other'] as const;
-export type MediaKind = (typeof mediaKinds)[number];
+const mediaKinds = ['image', 'video', 'audio', 'other'] as const;
+type MediaKind = (typeof mediaKinds)[number];
 
 /** Reasons for which a terminal sent a file. */
-export const mediaSources = [...mediaFileSources, 'upload'] as const;
+const mediaSources = [...mediaFileSources, 'upload'] as const;
 
 /** Location of a picture or an attachment of an alarm: a pod of upload-ftp, or object storage (`any`). */
 export interface FileLocation {

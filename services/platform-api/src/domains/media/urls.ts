@@ -3,7 +3,7 @@ import type { Config } from '../../assembly/config.ts';
 import type { FileQuery } from './schema.ts';
 
 /** Lifetime of URLs of media and downloads (docs/reference/video.md). */
-export const urlLifetimeMs = 8 * 3_600_000;
+const urlLifetimeMs = 8 * 3_600_000;
 
 type UrlDeps = { readonly config: Pick<Config, 'PUBLIC_BASE_URL' | 'CLIPS_SIGNING_SECRET'> };
 

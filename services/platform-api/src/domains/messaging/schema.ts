@@ -5,15 +5,15 @@ import { nullable, recordId, recordProperties, time } from '../../platform/schem
 import { timeParameter } from '../../platform/timestamps.ts';
 import type { AccountRecord } from '../../store/account-repository.ts';
 
-export const smsProviders = ['twilio', 'plivo', 'vonage', 'generic'] as const;
+const smsProviders = ['twilio', 'plivo', 'vonage', 'generic'] as const;
 export type SmsProviderName = (typeof smsProviders)[number];
 export const isSmsProvider = (name: string): name is SmsProviderName =>
   (smsProviders as readonly string[]).includes(name);
-export const voiceProviders = ['twilio', 'plivo', 'vonage', 'vapi', 'generic'] as const;
+const voiceProviders = ['twilio', 'plivo', 'vonage', 'vapi', 'generic'] as const;
 /** Provider of messages and calls (docs/reference/documents-and-messages.md). */
 export type Provider = (typeof voiceProviders)[number];
 
-export const chatChannels = ['sms', 'voice'] as const;
+const chatChannels = ['sms', 'voice'] as const;
 export const chatStatuses = ['received', 'queued', 'sent', 'delivered', 'failed'] as const;
 
 /** Text message, or speech in a call. */
@@ -34,7 +34,7 @@ export interface ChatMessage extends AccountRecord {
 }
 
 /** Intents of the user in a call. */
-export const intents = ['vehicle_location', 'vehicle_status', 'last_alert', 'share_location'] as const;
+const intents = ['vehicle_location', 'vehicle_status', 'last_alert', 'share_location'] as const;
 export type Intent = (typeof intents)[number];
 
 export const smsQuery = Type.Object({

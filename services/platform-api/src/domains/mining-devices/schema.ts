@@ -5,7 +5,7 @@ import { nullable, recordProperties, time } from '../../platform/schemas.ts';
 import type { AccountRecord } from '../../store/account-repository.ts';
 import { locationResponseSchema } from '../last-positions/responses.ts';
 
-export const miningStatuses = ['pending', 'active', 'inactive'] as const;
+const miningStatuses = ['pending', 'active', 'inactive'] as const;
 
 /** Stored position that a partner's server sent (docs/reference/partners.md). */
 export interface IngestedPosition {

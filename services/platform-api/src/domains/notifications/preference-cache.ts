@@ -30,7 +30,7 @@ export class VehiclePreferenceSet {
 }
 
 /** Preferences of a user who has not stored any. */
-export const defaultPreferences: WantedNotifications = {
+const defaultPreferences: WantedNotifications = {
   notificationTypes: defaultTypes,
   channels: ['push'],
   isDefault: true,

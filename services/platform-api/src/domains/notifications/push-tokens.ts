@@ -9,7 +9,7 @@ import { findPushToken, pushTokensIn } from './store.ts';
 type Store = Pick<Deps, 'records'>;
 
 /** Largest number of devices of a user that get push messages. The device that was seen longest ago is removed. */
-export const maxPushTokens = 10;
+const maxPushTokens = 10;
 
 /** Returns the devices that get push messages for a user. */
 export const pushTokensOf = ({ records }: Store, user: Pick<Caller, 'accountId' | 'userId'>): Promise<PushToken[]> =>

@@ -57,7 +57,7 @@ export interface VehiclePreferences extends AccountRecord {
 }
 
 /** Platforms of push tokens. */
-export const pushPlatforms = ['android', 'ios', 'web'] as const;
+const pushPlatforms = ['android', 'ios', 'web'] as const;
 
 /** Device that gets push messages for a user. */
 export interface PushToken extends AccountRecord {

@@ -11,7 +11,7 @@ export const routeEvents = ['deviation', 'return', 'waypoint_arrival', 'complete
 export type RouteEvent = (typeof routeEvents)[number];
 
 /** The source of a path. */
-export const pathSources = ['client', 'provider', 'straight_line'] as const;
+const pathSources = ['client', 'provider', 'straight_line'] as const;
 export type PathSource = (typeof pathSources)[number];
 
 /** A stop or via point of a route. */
@@ -103,7 +103,7 @@ export const createRouteBody = Type.Object({ name, ...details });
 export const updateRouteBody = Type.Object({ name: Type.Optional(name), ...details });
 export type RouteBody = Static<typeof updateRouteBody>;
 
-export const sortable = ['id', 'name', 'created_at', 'updated_at'] as const;
+const sortable = ['id', 'name', 'created_at', 'updated_at'] as const;
 /** Stored names of the fields in `sortable` that differ. */
 export const sortFields = { created_at: 'createdAt', updated_at: 'updatedAt' } as const;
 
@@ -153,7 +153,7 @@ const routeFields = {
 export const routeResponseSchema = Type.Object(routeFields, { title: 'Route' });
 export type RouteResponse = Static<typeof routeResponseSchema>;
 
-export const progressResponseSchema = Type.Object(
+const progressResponseSchema = Type.Object(
   {
     waypoint_index: nullable(Type.Integer({ minimum: 0, description: 'Index of the next waypoint.' })),
     distance_remaining_m: nullable(Type.Number()),

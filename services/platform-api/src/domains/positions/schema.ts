@@ -57,7 +57,7 @@ export interface VehicleDays {
  * `full`: in buckets of ten minutes. `thin`: one point per five minutes, in one bucket for the day, `<canonical
  * number>:<vehicle id>:<2026-11-21>`.
  */
-export type DayKind = 'full' | 'thin';
+type DayKind = 'full' | 'thin';
 
 /** A time window in ms of device time; both ends are included. */
 export interface Window {
@@ -68,10 +68,10 @@ export interface Window {
 /** Longest window in days, and largest number of points, of one response. */
 export const maxDays = 31;
 export const maxPoints = 10_000;
-export const maxSimplifyM = 500;
+const maxSimplifyM = 500;
 
 /** Formats of a history. */
-export const historyFormats = ['json', 'gpx', 'csv'] as const;
+const historyFormats = ['json', 'gpx', 'csv'] as const;
 
 const windowQuery = {
   from: Type.Optional(

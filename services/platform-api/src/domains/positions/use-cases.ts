@@ -25,7 +25,7 @@ import { type Trip, TripFinder } from './trips.ts';
 type Parts = Pick<Deps, 'records' | 'database'>;
 
 /** A notification of a vehicle, as trips count them. */
-export interface VehicleEvent {
+interface VehicleEvent {
   readonly type: string;
   /** Device time, ms. */
   readonly timestamp: number;

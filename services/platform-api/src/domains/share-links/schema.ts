@@ -12,7 +12,7 @@ export const linkPermissions = ['location', 'live_video'] as const;
 export type LinkPermission = (typeof linkPermissions)[number];
 
 /** Destination of a shared trip. */
-export interface Destination {
+interface Destination {
   readonly latitude: number;
   readonly longitude: number;
   readonly name: string | null;

@@ -5,8 +5,8 @@ import { nullable, recordId, recordProperties, time } from '../../platform/schem
 import type { AccountRecord } from '../../store/account-repository.ts';
 
 /** States of a ticket (docs/reference/billing.md). */
-export const ticketStatuses = ['open', 'pending', 'resolved', 'closed'] as const;
-export const ticketPriorities = ['low', 'normal', 'high', 'urgent'] as const;
+const ticketStatuses = ['open', 'pending', 'resolved', 'closed'] as const;
+const ticketPriorities = ['low', 'normal', 'high', 'urgent'] as const;
 
 interface Reply {
   readonly userId: number;

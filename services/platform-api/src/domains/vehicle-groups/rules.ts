@@ -1,7 +1,7 @@
 import { AppError } from '@fleet/service-kit';
 
 /** Largest number of nested groups, including the outermost. */
-export const maxDepth = 8;
+const maxDepth = 8;
 const maxNameLength = 100;
 
 /** The fields that define the shape of a tree. */

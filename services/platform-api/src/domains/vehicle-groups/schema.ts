@@ -54,7 +54,7 @@ const flag = (description: string, alias?: string) =>
 
 export const isOn = (value: '' | 'true' | 'false' | undefined): boolean => value === '' || value === 'true';
 
-export const sortable = ['id', 'name', 'created_at', 'updated_at'] as const;
+const sortable = ['id', 'name', 'created_at', 'updated_at'] as const;
 
 const paged = { ...paginationQuery, sort: sortParameter(sortable) };
 

@@ -2,7 +2,7 @@ import { validationError } from '@fleet/service-kit';
 import { type SharePermission, sharePermissions } from './schema.ts';
 
 /** Default permissions of a share. */
-export const defaultPermissions: readonly SharePermission[] = ['view', 'notifications'];
+const defaultPermissions: readonly SharePermission[] = ['view', 'notifications'];
 
 /** Normalizes permissions for storage: always `view`, no duplicates, fixed order. */
 export const storedPermissions = (given: readonly SharePermission[] = defaultPermissions): SharePermission[] =>

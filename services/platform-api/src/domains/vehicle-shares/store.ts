@@ -5,7 +5,7 @@ import type { Share } from './schema.ts';
 
 const collectionName = 'shares';
 
-export const sharesOf = (records: RecordStore): AccountRepository<Share> =>
+const sharesOf = (records: RecordStore): AccountRepository<Share> =>
   new AccountRepository<Share>(records, collectionName, { unique: { pair: 'system' } });
 
 /**

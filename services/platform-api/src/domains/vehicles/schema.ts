@@ -8,7 +8,7 @@ import { locationResponseSchema } from '../last-positions/responses.ts';
 import { vehicleStates as vehicleStateNames } from '../last-positions/schema.ts';
 import { deviceDetailSchemas } from './device-details.ts';
 
-export const vehicleTypes = [
+const vehicleTypes = [
   'car',
   'truck',
   'bus',
@@ -20,10 +20,10 @@ export const vehicleTypes = [
   'excavator',
   'other',
 ] as const;
-export type VehicleType = (typeof vehicleTypes)[number];
+type VehicleType = (typeof vehicleTypes)[number];
 
-export const fuelTypes = ['petrol', 'diesel', 'cng', 'lpg', 'electric', 'hybrid', 'other'] as const;
-export type FuelType = (typeof fuelTypes)[number];
+const fuelTypes = ['petrol', 'diesel', 'cng', 'lpg', 'electric', 'hybrid', 'other'] as const;
+type FuelType = (typeof fuelTypes)[number];
 
 /** Camera of a vehicle. */
 export interface Channel {
@@ -156,7 +156,7 @@ export const listVehiclesQuery = Type.Object({
 });
 export type ListVehiclesQuery = Static<typeof listVehiclesQuery>;
 
-export const deviceResponseSchema = Type.Object(
+const deviceResponseSchema = Type.Object(
   {
     protocol: stringEnum(['jt808-2011', 'jt808-2013', 'jt808-2019', 'partner']),
     ...deviceDetailSchemas,

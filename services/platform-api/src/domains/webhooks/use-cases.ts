@@ -16,7 +16,7 @@ import { webhookCollection, webhookRepository } from './store.ts';
 type WebhookDeps = Pick<Deps, 'config' | 'records' | 'database' | 'encryption' | 'redis' | 'log'>;
 
 /** Creates the guard of webhook addresses from the settings. */
-export const webhookGuard = (config: Pick<Config, 'WEBHOOK_ALLOW_HTTP' | 'WEBHOOK_ALLOWED_CIDRS'>): SsrfGuard =>
+const webhookGuard = (config: Pick<Config, 'WEBHOOK_ALLOW_HTTP' | 'WEBHOOK_ALLOWED_CIDRS'>): SsrfGuard =>
   new SsrfGuard({
     allowHttp: config.WEBHOOK_ALLOW_HTTP,
     allowedCidrs: config.WEBHOOK_ALLOWED_CIDRS.split(',')

@@ -101,7 +101,7 @@ function stepsOf(driven: readonly Driven[], profile: Profile): RouteStep[] {
 }
 
 /** Returns the great circle, with estimated road length and time. */
-export function straightLine(waypoints: readonly Position[]): DrawnRoute {
+function straightLine(waypoints: readonly Position[]): DrawnRoute {
   const steps = waypoints.slice(1).map((to, at): RouteStep => {
     const from = waypoints[at] as Position;
     const lengthM = distanceM(from, to) * detour;

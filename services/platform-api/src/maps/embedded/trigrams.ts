@@ -1,5 +1,5 @@
 /** Returns text without accents, case and punctuation. */
-export const plainText = (text: string): string =>
+const plainText = (text: string): string =>
   text
     .normalize('NFD')
     .replaceAll(/\p{M}/gu, '')

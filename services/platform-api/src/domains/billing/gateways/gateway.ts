@@ -12,7 +12,7 @@ export interface GatewayOrder {
 }
 
 /** A client's proof of its payment. */
-export interface PaymentProof {
+interface PaymentProof {
   readonly paymentId: string;
   readonly signature: string | undefined;
 }
@@ -34,12 +34,12 @@ export interface PaymentEvent {
   } | null;
 }
 
-export interface Portal {
+interface Portal {
   readonly url: string;
   readonly expiresAt: Date;
 }
 
-export interface PortalRequest {
+interface PortalRequest {
   readonly customerId: string | null;
   readonly accountId: number;
   readonly name: string;

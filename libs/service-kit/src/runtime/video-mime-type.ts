@@ -20,8 +20,5 @@ const mimeTypeByExtension: Readonly<Record<string, string>> = {
   '.hevc': 'video/h265',
 };
 
-/** Content types of video file names. */
-export const videoMimeTypes: readonly string[] = [...new Set(Object.values(mimeTypeByExtension))];
-
 /** Returns the content type of a video's file name; undefined for an unknown one. */
 export const videoMimeType = (path: string): string | undefined => mimeTypeByExtension[extname(path).toLowerCase()];
