@@ -77,11 +77,16 @@ export const allowedFields = [
   { names: ['answer', 'isUntold', 'isTold'], files: /^services\/platform-api\/src\/domains\/(?:commands|media)\// },
   // Last position of a terminal in Redis.
   { names: ['heardAtMs'], files: /^services\/platform-api\// },
+  // Outcome of a device command; requests for attachments in MongoDB; online statuses in Redis.
+  {
+    names: ['answer', 'asked', 'toldReportMs'],
+    files: /^services\/platform-api\/src\/(?:event-consumers|testing)\//,
+  },
   // Records of uploads and media files in MongoDB.
   { names: ['askedImei', 'shownImei', 'toldAtMs'], files: /./ },
 ];
 
 /** Words that are still to be replaced, by part of the repository: these numbers may only shrink. */
 export const remaining = {
-  'services/platform-api': 107,
+  'services/platform-api': 14,
 };

@@ -17,7 +17,7 @@ import { sweepUnassigned } from '../domains/unassigned-devices/use-cases.ts';
 import { eraseUsers } from '../domains/users/erasure.ts';
 import { removeEndedShares } from '../domains/vehicle-shares/use-cases.ts';
 import { retryVehicleCleanups } from '../domains/vehicles/vehicle-deletion.ts';
-import { raiseDocumentExpiry } from '../event-consumers/document-expiry.ts';
+import { raiseDocumentExpiry } from '../event-consumers/raise-document-expiry.ts';
 import type { Job } from '../jobs/job.ts';
 import { removeOldMails } from '../mail/mail-store.ts';
 import { purgeDeliveryLog } from '../notification-delivery/delivery-log.ts';

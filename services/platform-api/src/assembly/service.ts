@@ -26,7 +26,7 @@ import { PartnerChannels } from '../domains/partners/partner-channels.ts';
 import { PartnerTelemetry } from '../domains/partners/telemetry.ts';
 import { SigningKeys } from '../domains/signing-keys/signing-keys.ts';
 import { loadTollGates } from '../domains/toll-gates/load-file.ts';
-import { publishRecordChanges } from '../event-consumers/record-changes.ts';
+import { publishRecordChanges } from '../event-consumers/publish-record-changes.ts';
 import { renderPlatformError } from '../http-api/errors.ts';
 import { MailQueue } from '../mail/mail-queue.ts';
 import { MapServices } from '../maps/map-services.ts';

@@ -9,7 +9,7 @@ import { endSharesOfVehicle } from '../domains/vehicle-shares/use-cases.ts';
 import { deleteTerminalState } from '../domains/vehicle-states/commands.ts';
 import type { VehicleHooks } from '../domains/vehicles/hooks.ts';
 import { dropVehicleFromWebhooks } from '../domains/webhooks/use-cases.ts';
-import { forgetAttachments } from '../event-consumers/attachment-requests.ts';
+import { deleteAttachmentRequests } from '../event-consumers/attachment-request-store.ts';
 import type { Deps } from '../platform/deps.ts';
 
 /** Returns the work of the domains after changes of vehicles. Each hook runs even if another one failed; then all of them run again. */
@@ -23,7 +23,7 @@ export const createVehicleHooks = (deps: Deps): VehicleHooks => ({
     (vehicle) => cancelWaitingCommands(deps, vehicle, vehicle._id),
     (vehicle) => dropVehicleFromWebhooks(deps, vehicle, vehicle._id),
     (vehicle) => deleteTerminalState(deps, vehicle),
-    (vehicle) => forgetAttachments(deps, vehicle),
+    (vehicle) => deleteAttachmentRequests(deps, vehicle),
     (vehicle) => unprotectMediaOfVehicle(deps, vehicle, vehicle._id),
     (vehicle) => deletePreferences(deps, { vehicleId: vehicle._id }),
   ],

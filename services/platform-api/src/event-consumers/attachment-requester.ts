@@ -2,84 +2,84 @@ import { callUseCase, expectAttachments, type Outcome, sessionChanged, subscribe
 import { readDevice } from '@fleet/storage';
 import { findVehicleByImei } from '../domains/vehicles/queries.ts';
 import type { Deps } from '../platform/deps.ts';
-import type { AttachmentRequest, AttachmentRequests } from './attachment-requests.ts';
-import type { AttachmentTimes } from './attachment-settings.ts';
+import type { AttachmentRequest, AttachmentRequestStore } from './attachment-request-store.ts';
+import type { AttachmentTimings } from './attachment-settings.ts';
 
 /** Dependencies of the attachment requests. */
 export type RequesterDeps = Pick<
   Deps,
   'commandClient' | 'bus' | 'limits' | 'log' | 'notifications' | 'records' | 'redis'
 > & {
-  readonly requests: AttachmentRequests;
-  readonly times: AttachmentTimes;
+  readonly store: AttachmentRequestStore;
+  readonly timings: AttachmentTimings;
   /** Called with the result of each request. */
-  readonly count: (result: RequestResult) => void;
+  readonly countResult: (result: RequestResult) => void;
 };
 
-/** Handles the end of a request. */
+/** Result of a request; `asked` for each request that the terminal accepted. */
 export type RequestResult = 'asked' | 'received' | 'refused' | 'incomplete' | 'unreached' | 'moved';
 
-const askMs = 20_000;
-const expectMs = 5_000;
+const commandTimeoutMs = 20_000;
+const expectTimeoutMs = 5_000;
 /** Longest duration of a request; a replica that takes longer is dead. */
-const holdMs = 60_000;
-const atOnce = 100;
-const maxWorking = 32;
+const claimTtlMs = 60_000;
+const pollBatchSize = 100;
+const maxConcurrentRequests = 32;
 
 /** Result of a request at the terminal. */
-type Answer = 'agreed' | 'refused' | 'missed';
+type SendOutcome = 'accepted' | 'refused' | 'missed';
 
 /**
  * Requests the files of alarms from terminals while some are missing. Any number of replicas share the work; its state
  * is in MongoDB.
  */
 export class AttachmentRequester {
-  readonly #parts: RequesterDeps;
-  readonly #working = new Map<string, Promise<void>>();
-  readonly #listener: { stop(): void };
+  readonly #deps: RequesterDeps;
+  readonly #running = new Map<string, Promise<void>>();
+  readonly #subscription: { stop(): void };
   #timer: NodeJS.Timeout | undefined;
-  #looking: Promise<void> | undefined;
-  #isLookAsked = false;
-  readonly #enders = new Set<() => void>();
+  #polling: Promise<void> | undefined;
+  #isPollRequested = false;
+  readonly #abortCallbacks = new Set<() => void>();
   #isStopped = false;
 
-  constructor(parts: RequesterDeps) {
-    this.#parts = parts;
+  constructor(deps: RequesterDeps) {
+    this.#deps = deps;
     const onError = (error: unknown): void =>
-      parts.log.warn({ err: error }, 'could not request attachments from a reconnected terminal yet');
-    this.#listener = subscribe(
-      parts.bus,
+      deps.log.warn({ err: error }, 'could not request attachments from a reconnected terminal yet');
+    this.#subscription = subscribe(
+      deps.bus,
       sessionChanged,
       onError,
       ({ imei, isOnline }) => {
-        if (isOnline) this.#back(imei).catch(onError);
+        if (isOnline) this.#onReconnected(imei).catch(onError);
       },
       sessionChanged.subject,
       'platform-attachments',
     );
-    this.look();
+    this.poll();
   }
 
   /** Checks for due requests now. */
-  look(): void {
-    this.#isLookAsked = true;
-    this.#looking ??= this.#lookAll().finally(() => {
-      this.#looking = undefined;
+  poll(): void {
+    this.#isPollRequested = true;
+    this.#polling ??= this.#pollWhileRequested().finally(() => {
+      this.#polling = undefined;
     });
   }
 
   /** Adds a request. It is durable once this resolves, and sent immediately unless too many are pending. */
-  async take(wanted: Omit<AttachmentRequest, 'nextAtMs' | 'isHeld'>): Promise<void> {
+  async add(requested: Omit<AttachmentRequest, 'nextAtMs' | 'isHeld'>): Promise<void> {
     const nowMs = Date.now();
-    const isHeld = this.#working.size < maxWorking && !this.#isStopped;
-    const request = { ...wanted, isHeld, nextAtMs: isHeld ? nowMs + holdMs : nowMs };
-    if ((await this.#parts.requests.add(request)) && isHeld) this.#begin(request, () => this.#workHeld(request));
+    const isHeld = this.#running.size < maxConcurrentRequests && !this.#isStopped;
+    const request = { ...requested, isHeld, nextAtMs: isHeld ? nowMs + claimTtlMs : nowMs };
+    if ((await this.#deps.store.add(request)) && isHeld) this.#run(request, () => this.#processClaimed(request));
   }
 
   /** Records a received file of an alarm. */
-  async arrived(requestId: string, fileId: string): Promise<void> {
-    const files = await this.#parts.requests.arrived(requestId, fileId);
-    const request = await this.#parts.requests.find(requestId);
+  async onFileReceived(requestId: string, fileId: string): Promise<void> {
+    const files = await this.#deps.store.addReceivedFile(requestId, fileId);
+    const request = await this.#deps.store.find(requestId);
     if (request !== null && files >= request.count) await this.#finish(request, 'received');
   }
 
@@ -87,117 +87,117 @@ export class AttachmentRequester {
   async stop(): Promise<void> {
     this.#isStopped = true;
     clearTimeout(this.#timer);
-    this.#listener.stop();
-    await this.#looking;
-    for (const end of this.#enders) end();
-    await Promise.all(this.#working.values());
+    this.#subscription.stop();
+    await this.#polling;
+    for (const abort of this.#abortCallbacks) abort();
+    await Promise.all(this.#running.values());
   }
 
-  async #back(imei: string): Promise<void> {
-    if (await this.#parts.requests.noteBack(imei)) this.look();
+  async #onReconnected(imei: string): Promise<void> {
+    if (await this.#deps.store.markOnline(imei)) this.poll();
   }
 
-  async #lookAll(): Promise<void> {
+  async #pollWhileRequested(): Promise<void> {
     clearTimeout(this.#timer);
-    while (this.#isLookAsked && !this.#isStopped) {
-      this.#isLookAsked = false;
+    while (this.#isPollRequested && !this.#isStopped) {
+      this.#isPollRequested = false;
       try {
-        await this.#lookOnce();
+        await this.#startDue();
       } catch (error) {
-        this.#parts.log.warn({ err: error }, 'could not read due attachment requests');
+        this.#deps.log.warn({ err: error }, 'could not read due attachment requests');
       }
     }
     if (this.#isStopped) return;
-    this.#timer = setTimeout(() => this.look(), this.#parts.times.pollMs);
+    this.#timer = setTimeout(() => this.poll(), this.#deps.timings.pollMs);
   }
 
-  async #lookOnce(): Promise<void> {
-    const due = await this.#parts.requests.due(Date.now(), atOnce);
+  async #startDue(): Promise<void> {
+    const due = await this.#deps.store.findDue(Date.now(), pollBatchSize);
     for (const request of due) {
       // The others are still due when one of these has ended.
-      if (this.#working.size >= maxWorking || this.#isStopped) return;
-      this.#begin(request, async () => {
-        if (await this.#parts.requests.hold(request, Date.now() + holdMs)) await this.#workHeld(request);
+      if (this.#running.size >= maxConcurrentRequests || this.#isStopped) return;
+      this.#run(request, async () => {
+        if (await this.#deps.store.claim(request, Date.now() + claimTtlMs)) await this.#processClaimed(request);
       });
     }
   }
 
-  #begin({ _id, imei }: AttachmentRequest, begin: () => Promise<void>): void {
-    if (this.#working.has(_id)) return;
+  #run({ _id, imei }: AttachmentRequest, begin: () => Promise<void>): void {
+    if (this.#running.has(_id)) return;
     const work = begin()
-      .catch((error: unknown) => this.#parts.log.warn({ err: error, imei }, 'could not request attachments'))
+      .catch((error: unknown) => this.#deps.log.warn({ err: error, imei }, 'could not request attachments'))
       .finally(() => {
-        this.#working.delete(_id);
-        if (this.#working.size === maxWorking - 1) this.look();
+        this.#running.delete(_id);
+        if (this.#running.size === maxConcurrentRequests - 1) this.poll();
       });
-    this.#working.set(_id, work);
+    this.#running.set(_id, work);
   }
 
-  async #workHeld(request: AttachmentRequest): Promise<void> {
-    const { requests, times } = this.#parts;
+  async #processClaimed(request: AttachmentRequest): Promise<void> {
+    const { store, timings } = this.#deps;
     const nowMs = Date.now();
-    if ((await requests.arrivedFiles(request._id)) >= request.count) return this.#finish(request, 'received');
-    if (request.asked > times.againMs.length) return this.#finish(request, 'incomplete');
-    if (nowMs - request.atMs > times.giveUpMs)
+    if ((await store.countReceivedFiles(request._id)) >= request.count) return this.#finish(request, 'received');
+    if (request.asked > timings.resendIntervalsMs.length) return this.#finish(request, 'incomplete');
+    if (nowMs - request.atMs > timings.timeoutMs)
       return this.#finish(request, request.asked > 0 ? 'incomplete' : 'unreached');
     if (!(await this.#isInVehicle(request))) return this.#finish(request, 'moved');
-    const untilMs = nowMs + times.longestTurnMs;
-    if (!(await requests.takeTurn(request, untilMs, times.parallel)))
-      return requests.release(request, { nextAtMs: nowMs + times.turnMs });
-    await this.#ask(request);
+    const untilMs = nowMs + timings.slotTtlMs;
+    if (!(await store.claimSlot(request, untilMs, timings.concurrency)))
+      return store.release(request, { nextAtMs: nowMs + timings.slotRetryMs });
+    await this.#sendRequest(request);
   }
 
-  async #ask(request: AttachmentRequest): Promise<void> {
-    const { requests, times, count } = this.#parts;
-    const response = await this.#answerOrStop(request);
+  async #sendRequest(request: AttachmentRequest): Promise<void> {
+    const { store, timings, countResult } = this.#deps;
+    const response = await this.#sendUntilStopped(request);
     if (response === 'refused') return this.#finish(request, 'refused');
-    if (response === 'missed') return this.#missed(request);
-    count('asked');
-    const againMs = times.againMs[request.asked] ?? times.againMs.at(-1) ?? times.lifetimeMs;
-    await requests.release(request, { asked: request.asked + 1, missed: 0, nextAtMs: Date.now() + againMs });
+    if (response === 'missed') return this.#scheduleRetry(request);
+    countResult('asked');
+    const againMs = timings.resendIntervalsMs[request.asked] ?? timings.resendIntervalsMs.at(-1) ?? timings.lifetimeMs;
+    await store.release(request, { asked: request.asked + 1, missed: 0, nextAtMs: Date.now() + againMs });
     // All files may have arrived before the terminal's acknowledgement.
-    if ((await requests.arrivedFiles(request._id)) >= request.count) await this.#finish(request, 'received');
+    if ((await store.countReceivedFiles(request._id)) >= request.count) await this.#finish(request, 'received');
   }
 
   /** A stopping process does not wait for a terminal: the next replica repeats the same request. */
-  #answerOrStop(request: AttachmentRequest): Promise<Answer> {
+  #sendUntilStopped(request: AttachmentRequest): Promise<SendOutcome> {
     return new Promise((resolve, reject) => {
-      const end = (): void => resolve('missed');
-      this.#enders.add(end);
-      this.#answerOf(request)
+      const abort = (): void => resolve('missed');
+      this.#abortCallbacks.add(abort);
+      this.#send(request)
         .then(resolve, reject)
-        .finally(() => this.#enders.delete(end));
-      if (this.#isStopped) end();
+        .finally(() => this.#abortCallbacks.delete(abort));
+      if (this.#isStopped) abort();
     });
   }
 
-  async #missed(request: AttachmentRequest): Promise<void> {
-    const { requests, times, redis } = this.#parts;
+  async #scheduleRetry(request: AttachmentRequest): Promise<void> {
+    const { store, timings, redis } = this.#deps;
     const { imei, missed } = request;
-    await requests.endTurn(request);
-    const waitMs = Math.min(times.longestRetryMs, times.retryMs * 2 ** Math.min(missed, 10));
-    await requests.release(request, { missed: missed + 1, nextAtMs: Date.now() + waitMs });
+    await store.releaseSlot(request);
+    const waitMs = Math.min(timings.maxRetryMs, timings.retryMs * 2 ** Math.min(missed, 10));
+    await store.release(request, { missed: missed + 1, nextAtMs: Date.now() + waitMs });
     if ((await readDevice(redis, imei)) !== null) return;
-    await requests.noteAway(imei);
+    await store.markOffline(imei);
     // It may have arrived in between.
-    if ((await readDevice(redis, imei)) !== null) await this.#back(imei);
+    if ((await readDevice(redis, imei)) !== null) await this.#onReconnected(imei);
   }
 
   /** Terminals move between vehicles and accounts. */
   async #isInVehicle({ imei, vehicleId, accountId }: AttachmentRequest): Promise<boolean> {
-    const vehicle = await findVehicleByImei(this.#parts.records, imei);
+    const vehicle = await findVehicleByImei(this.#deps.records, imei);
     return vehicle?._id === vehicleId && vehicle.accountId === accountId;
   }
 
-  async #answerOf(request: AttachmentRequest): Promise<Answer> {
-    const { commandClient, bus, limits, log, redis, times } = this.#parts;
+  async #send(request: AttachmentRequest): Promise<SendOutcome> {
+    const { commandClient, bus, limits, log, redis, timings } = this.#deps;
     const { _id, imei, accountId, vehicleId, notificationId, count, tagHex } = request;
     const alarmNo = _id.slice(imei.length + 1);
     const correlationId = `attachments-${notificationId}`;
     try {
       await limits.consume('command', imei);
-      const expected = { alarmNo, imei, accountId, vehicleId, notificationId, count, lifetimeMs: times.lifetimeMs };
-      const server = await callUseCase(bus, expectAttachments, expected, { timeoutMs: expectMs, correlationId });
+      const expected = { alarmNo, imei, accountId, vehicleId, notificationId, count, lifetimeMs: timings.lifetimeMs };
+      const server = await callUseCase(bus, expectAttachments, expected, { timeoutMs: expectTimeoutMs, correlationId });
       const outcome = await commandClient.send({
         imei,
         command: {
@@ -209,10 +209,10 @@ export class AttachmentRequester {
           alarmNo,
         },
         correlationId,
-        timeoutMs: askMs,
+        timeoutMs: commandTimeoutMs,
         isClaimed: async (each) => (await readDevice(redis, each)) !== null,
       });
-      return this.#read(request, outcome);
+      return this.#toSendOutcome(request, outcome);
     } catch (error) {
       // The terminal is busy, or a service is unavailable: retry later.
       log.info({ err: error, imei, notificationId }, 'attachment request deferred');
@@ -220,11 +220,11 @@ export class AttachmentRequester {
     }
   }
 
-  #read({ imei, notificationId }: AttachmentRequest, outcome: Outcome): Answer {
-    const { log } = this.#parts;
+  #toSendOutcome({ imei, notificationId }: AttachmentRequest, outcome: Outcome): SendOutcome {
+    const { log } = this.#deps;
     switch (outcome.kind) {
       case 'answered':
-        if (outcome.answer.result === 0) return 'agreed';
+        if (outcome.answer.result === 0) return 'accepted';
         log.info({ imei, notificationId, result: outcome.answer.result }, 'terminal refused to send attachments');
         return 'refused';
       case 'refused':
@@ -240,7 +240,7 @@ export class AttachmentRequester {
   }
 
   async #finish(request: AttachmentRequest, result: RequestResult): Promise<void> {
-    const { requests, notifications, log, count } = this.#parts;
+    const { store, notifications, log, countResult } = this.#deps;
     const { dedupeKey, imei, notificationId } = request;
     if (result !== 'received') {
       log.info({ imei, notificationId, result }, 'gave up the attachments of an alarm');
@@ -248,7 +248,7 @@ export class AttachmentRequester {
       if (result !== 'moved') await notifications.update([{ dedupeKey, attributes: { attachments: result } }]);
     }
     // The last file may be noticed by its consumer and by the request.
-    if (await requests.remove(request)) count(result);
-    this.look();
+    if (await store.remove(request)) countResult(result);
+    this.poll();
   }
 }

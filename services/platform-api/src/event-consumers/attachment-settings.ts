@@ -39,33 +39,33 @@ export const attachmentSettings = envSchema({
 });
 
 /** Intervals and time-outs. */
-export interface AttachmentTimes {
-  readonly giveUpMs: number;
+export interface AttachmentTimings {
+  readonly timeoutMs: number;
   /** Intervals between requests while files are missing. */
-  readonly againMs: readonly number[];
+  readonly resendIntervalsMs: readonly number[];
   readonly lifetimeMs: number;
-  readonly parallel: number;
+  readonly concurrency: number;
   /** Delay after a failed request: doubled each time, up to the longest. */
   readonly retryMs: number;
-  readonly longestRetryMs: number;
+  readonly maxRetryMs: number;
   /** Shortest wait of another alarm of the terminal. */
-  readonly turnMs: number;
+  readonly slotRetryMs: number;
   /** Time after which the next alarm starts although files are missing. */
-  readonly longestTurnMs: number;
+  readonly slotTtlMs: number;
   readonly pollMs: number;
 }
 
 const minuteMs = 60_000;
 
 /** Returns the times of the settings. */
-export const attachmentTimes = (config: ConfigOf<typeof attachmentSettings>): AttachmentTimes => ({
-  giveUpMs: config.ATTACHMENT_TIMEOUT_HOURS * 60 * minuteMs,
-  againMs: config.ATTACHMENT_RETRY_MINUTES.split(',').map((minutes) => Number(minutes) * minuteMs),
+export const toAttachmentTimings = (config: ConfigOf<typeof attachmentSettings>): AttachmentTimings => ({
+  timeoutMs: config.ATTACHMENT_TIMEOUT_HOURS * 60 * minuteMs,
+  resendIntervalsMs: config.ATTACHMENT_RETRY_MINUTES.split(',').map((minutes) => Number(minutes) * minuteMs),
   lifetimeMs: config.ATTACHMENT_LIFETIME_MINUTES * minuteMs,
-  parallel: config.ATTACHMENT_PARALLEL,
+  concurrency: config.ATTACHMENT_PARALLEL,
   retryMs: 30_000,
-  longestRetryMs: 30 * minuteMs,
-  turnMs: 30_000,
-  longestTurnMs: 5 * minuteMs,
+  maxRetryMs: 30 * minuteMs,
+  slotRetryMs: 30_000,
+  slotTtlMs: 5 * minuteMs,
   pollMs: 2_000,
 });

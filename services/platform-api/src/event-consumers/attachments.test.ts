@@ -17,8 +17,8 @@ import { ServerProcess, waitFor } from '@fleet/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { FakeTerminals, generalResponse, newImei } from '../testing/fake-terminals.ts';
 import { type Client, PlatformHarness } from '../testing/platform-harness.ts';
-import type { AttachmentRequest } from './attachment-requests.ts';
-import type { AttachmentTimes } from './attachment-settings.ts';
+import type { AttachmentRequest } from './attachment-request-store.ts';
+import type { AttachmentTimings } from './attachment-settings.ts';
 import { startAttachments } from './attachments.ts';
 
 // Uses real servers, which respond late on a busy machine.
@@ -26,13 +26,13 @@ jest.setTimeout(120_000);
 
 type RequestedAttachments = DeviceCommandOf<'requestAttachments'>;
 
-/** Failed requests are retried quickly; accepted ones with missing files are not, and no alarm times out. */
-const quick: Partial<AttachmentTimes> = {
-  againMs: [600_000],
+/** Failed requests are retried quickly; accepted ones with missing files are not, and no alarm timings out. */
+const quick: Partial<AttachmentTimings> = {
+  resendIntervalsMs: [600_000],
   retryMs: 100,
-  longestRetryMs: 300,
-  turnMs: 100,
-  longestTurnMs: 600_000,
+  maxRetryMs: 300,
+  slotRetryMs: 100,
+  slotTtlMs: 600_000,
   pollMs: 50,
 };
 const tagHex = '30303030303031260131100000010300';
@@ -78,10 +78,10 @@ describe('attachments of alarms', () => {
     await harness.deps.database.collection('attachment_requests').deleteMany({});
   });
 
-  const begin = (times: Partial<AttachmentTimes>): void => {
+  const begin = (timings: Partial<AttachmentTimings>): void => {
     lifecycle = new Lifecycle(harness.deps.log);
     metrics = createMetrics('attachments-test');
-    startAttachments(harness.deps, lifecycle, { times, registry: metrics });
+    startAttachments(harness.deps, lifecycle, { timings, registry: metrics });
   };
   const counted = async (result: string): Promise<number> => {
     const { values } = (await metrics.getSingleMetric('platform_attachments_total')?.get()) ?? { values: [] };
@@ -196,7 +196,7 @@ describe('attachments of alarms', () => {
 
   it('are requested from an offline terminal when it reconnects', async () => {
     await lifecycle.stop();
-    begin({ ...quick, retryMs: 600_000, longestRetryMs: 600_000 });
+    begin({ ...quick, retryMs: 600_000, maxRetryMs: 600_000 });
     const alarm = await newAlarm();
     await want(alarm);
     await waitFor(async () => ((await requests())[0]?.missed ?? 0) > 0);
@@ -236,9 +236,9 @@ describe('attachments of alarms', () => {
     expect(expectations).toHaveLength(1);
   });
 
-  it('are requested a few times while files are missing, and then given up', async () => {
+  it('are requested a few timings while files are missing, and then given up', async () => {
     await lifecycle.stop();
-    begin({ ...quick, againMs: [500, 500] });
+    begin({ ...quick, resendIntervalsMs: [500, 500] });
     const alarm = await newAlarm();
     await terminals.connect(alarm.imei);
     await want(alarm);
@@ -275,7 +275,7 @@ describe('attachments of alarms', () => {
 
   it('are given up for a terminal that stays offline, and the notification reports that', async () => {
     await lifecycle.stop();
-    begin({ ...quick, giveUpMs: 1_000 });
+    begin({ ...quick, timeoutMs: 1_000 });
     const alarm = await newAlarm();
     await want(alarm, { atMs: Date.now() });
     await waitFor(async () => ((await attributesOf(alarm)) as Record<string, unknown>)['attachments'] === 'unreached');
@@ -293,7 +293,7 @@ describe('attachments of alarms', () => {
 
   it('are taken over from another replica', async () => {
     await lifecycle.stop();
-    begin({ ...quick, retryMs: 600_000, longestRetryMs: 600_000 });
+    begin({ ...quick, retryMs: 600_000, maxRetryMs: 600_000 });
     const alarm = await newAlarm();
     await want(alarm);
     await waitFor(async () => (await requests())[0]?.isHeld === false);

@@ -15,17 +15,17 @@ import { Counter, type Lifecycle, type Registry, retryUntilSuccess } from '@flee
 import { findClaimedIds } from '../domains/notifications/insert-notifications.ts';
 import { findNotification } from '../domains/notifications/queries.ts';
 import type { Deps } from '../platform/deps.ts';
+import { AttachmentRequestStore } from './attachment-request-store.ts';
 import { AttachmentRequester } from './attachment-requester.ts';
-import { AttachmentRequests } from './attachment-requests.ts';
-import { type AttachmentTimes, attachmentTimes } from './attachment-settings.ts';
+import { type AttachmentTimings, toAttachmentTimings } from './attachment-settings.ts';
 
 /** Replacements for tests. */
 export interface AttachmentOptions {
   readonly registry?: Registry;
-  readonly times?: Partial<AttachmentTimes>;
+  readonly timings?: Partial<AttachmentTimings>;
 }
 
-type Parts = Deps & { readonly times: AttachmentTimes; readonly requests: AttachmentRequests };
+type AttachmentDeps = Deps & { readonly timings: AttachmentTimings; readonly store: AttachmentRequestStore };
 
 /** Requests the files of alarms until they have arrived. Any number of replicas share the work. */
 export function startAttachments(deps: Deps, lifecycle: Lifecycle, options: AttachmentOptions = {}): void {
@@ -37,14 +37,14 @@ export function startAttachments(deps: Deps, lifecycle: Lifecycle, options: Atta
     labelNames: ['result'],
     registers: options.registry === undefined ? [] : [options.registry],
   });
-  const times = { ...attachmentTimes(config), ...options.times };
-  const requests = new AttachmentRequests(deps);
-  const parts = { ...deps, times, requests };
-  const commandClient = new AttachmentRequester({ ...parts, count: (result) => results.inc({ result }) });
+  const timings = { ...toAttachmentTimings(config), ...options.timings };
+  const store = new AttachmentRequestStore(deps);
+  const requesterDeps = { ...deps, timings, store };
+  const requester = new AttachmentRequester({ ...requesterDeps, countResult: (result) => results.inc({ result }) });
   const onError = (error: unknown): void => log.warn({ err: error }, 'could not start the attachment requests yet');
-  const secret = secretOf(config.ENCRYPTION_KEY);
+  const secret = deriveSecret(config.ENCRYPTION_KEY);
   const consumers: DurableConsumer[] = [];
-  const begun = retryUntilSuccess(
+  const startup = retryUntilSuccess(
     async () => {
       await ensureStreams(await bus.jetstreamManager(), { replicas: config.JETSTREAM_REPLICAS });
       consumers.push(
@@ -53,7 +53,7 @@ export function startAttachments(deps: Deps, lifecycle: Lifecycle, options: Atta
           durable: 'platform-attachments',
           subject: attachmentsRequestedSubject('*'),
           onError,
-          handler: (message) => takeWanted(parts, commandClient, secret, message),
+          handler: (message) => handleRequested(requesterDeps, requester, secret, message),
         }),
         new DurableConsumer(bus, {
           stream: 'MEDIA',
@@ -61,9 +61,9 @@ export function startAttachments(deps: Deps, lifecycle: Lifecycle, options: Atta
           subject: mediaStoredSubject('*'),
           onError,
           handler: async ({ data }) => {
-            const file = fileIn(data);
+            const file = parseFile(data);
             if (file?.attachment)
-              await commandClient.arrived(requestId(file.imei, file.attachment.alarmNo), file.fileId);
+              await requester.onFileReceived(requestId(file.imei, file.attachment.alarmNo), file.fileId);
           },
         }),
       );
@@ -71,43 +71,43 @@ export function startAttachments(deps: Deps, lifecycle: Lifecycle, options: Atta
     (error) => log.warn({ err: error }, 'could not consume attachment events yet'),
   );
   lifecycle.onStop('attachments', async () => {
-    await begun.stop();
+    await startup.stop();
     await Promise.all(consumers.map((consumer) => consumer.stop()));
-    await commandClient.stop();
+    await requester.stop();
   });
 }
 
-async function takeWanted(
-  parts: Parts,
-  commandClient: AttachmentRequester,
+async function handleRequested(
+  requesterDeps: AttachmentDeps,
+  requester: AttachmentRequester,
   secret: Buffer,
   message: JetStreamMessage,
 ): Promise<void> {
-  const { log, records, requests, times } = parts;
-  const wanted = wantedIn(message.data);
-  if (wanted === null) return log.warn({ subject: message.subject }, 'invalid attachment request');
-  const { dedupeKey, imei, tagHex } = wanted;
-  if (Date.now() - wanted.atMs > times.giveUpMs) {
+  const { log, records, store, timings } = requesterDeps;
+  const requested = parseRequested(message.data);
+  if (requested === null) return log.warn({ subject: message.subject }, 'invalid attachment request');
+  const { dedupeKey, imei, tagHex } = requested;
+  if (Date.now() - requested.atMs > timings.timeoutMs) {
     log.info({ imei, dedupeKey }, 'attachment request arrived too late');
-    return parts.notifications.update([{ dedupeKey, attributes: { attachments: 'unreached' } }]);
+    return requesterDeps.notifications.update([{ dedupeKey, attributes: { attachments: 'unreached' } }]);
   }
   const notificationId = (await findClaimedIds(records, [dedupeKey])).get(dedupeKey);
   const notification = notificationId === undefined ? null : await findNotification(records, notificationId);
   // The notification was deleted.
   if (notification === null) return log.info({ imei, dedupeKey }, 'attachments without a notification');
-  const _id = requestId(imei, alarmNoOf(secret, notification._id, tagHex));
-  if ((await requests.arrivedFiles(_id)) >= wanted.count) return;
-  await commandClient.take({ ...wanted, _id, notificationId: notification._id, asked: 0, missed: 0 });
+  const _id = requestId(imei, computeAlarmNo(secret, notification._id, tagHex));
+  if ((await store.countReceivedFiles(_id)) >= requested.count) return;
+  await requester.add({ ...requested, _id, notificationId: notification._id, asked: 0, missed: 0 });
 }
 
 const requestId = (imei: string, alarmNo: string): string => `${imei}:${alarmNo}`;
 
-const wantedIn = (data: Uint8Array): AttachmentsRequested | null => {
+const parseRequested = (data: Uint8Array): AttachmentsRequested | null => {
   const body = readJson(data);
   return attachmentsRequested.check(body) ? (body as AttachmentsRequested) : null;
 };
 
-const fileIn = (data: Uint8Array): MediaStored | null => {
+const parseFile = (data: Uint8Array): MediaStored | null => {
   const body = readJson(data);
   return mediaStored.check(body) ? (body as MediaStored) : null;
 };
@@ -120,16 +120,16 @@ function readJson(data: Uint8Array): unknown {
   }
 }
 
-const firstOf = (keys: string): string =>
+const firstKey = (keys: string): string =>
   keys
     .split(',')
     .map((key) => key.trim())
     .find((key) => key !== '') ?? '';
 
 /** The first key of the setting; alarms that were requested under another one keep their number. */
-const secretOf = (encryptionKey: string): Buffer =>
-  Buffer.from(hkdfSync('sha256', firstOf(encryptionKey), '', 'fleet numbers of alarms', 32));
+const deriveSecret = (encryptionKey: string): Buffer =>
+  Buffer.from(hkdfSync('sha256', firstKey(encryptionKey), '', 'fleet numbers of alarms', 32));
 
 /** Not guessable, because it authorizes uploads; deterministic for each alarm. */
-const alarmNoOf = (secret: Buffer, notificationId: number, tagHex: string): string =>
+const computeAlarmNo = (secret: Buffer, notificationId: number, tagHex: string): string =>
   createHmac('sha256', secret).update(`attachments/${notificationId}/${tagHex}`).digest('hex').slice(0, 32);

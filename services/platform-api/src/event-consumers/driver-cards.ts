@@ -5,37 +5,37 @@ import { closeDriverSession, currentDriver, openDriverSession } from '../domains
 import { findVehicleByImei } from '../domains/vehicles/queries.ts';
 import { hadTerminalAt } from '../domains/vehicles/rules.ts';
 import type { Vehicle } from '../domains/vehicles/schema.ts';
-import { type EventParts, raiseHappenings } from './parts.ts';
 import type { TerminalHandler, TerminalMessage } from './terminal-messages.ts';
+import { type EventConsumerDeps, raiseVehicleEvents } from './vehicle-events.ts';
 
-type Report = TerminalMessage<Parameters<(typeof keepDriverCards)['handle']>[1]['body']>;
+type DriverReport = TerminalMessage<Parameters<(typeof driverCardHandler)['handle']>[1]['body']>;
 
-const cardOut = 2;
+const cardRemoved = 2;
 
 /**
  * Handles 0x0702. A known card opens a driver session, closes the previous one and creates `driver_change`; an unknown
  * or unreadable one creates it without a driver. A repeated card is no change: terminals repeat it.
  */
-export const keepDriverCards: TerminalHandler<typeof driverReport> = {
+export const driverCardHandler: TerminalHandler<typeof driverReport> = {
   definition: driverReport,
   durable: 'platform-drivers',
   isInOrder: true,
-  handle: async (parts, message) => {
-    const vehicle = await findVehicleByImei(parts.records, message.imei);
+  handle: async (deps, message) => {
+    const vehicle = await findVehicleByImei(deps.records, message.imei);
     if (vehicle === null || !hadTerminalAt(vehicle, message.receivedAtMs)) return;
-    if (message.body.status === cardOut) await closeDriverSession(parts, vehicle, false);
-    else await cardIn(parts, vehicle, message);
+    if (message.body.status === cardRemoved) await closeDriverSession(deps, vehicle, false);
+    else await handleInsertedCard(deps, vehicle, message);
   },
 };
 
-async function cardIn(parts: EventParts, vehicle: Vehicle, message: Report): Promise<void> {
+async function handleInsertedCard(deps: EventConsumerDeps, vehicle: Vehicle, message: DriverReport): Promise<void> {
   const numbers = cardNumbers(message);
-  const driver = await driverOf(parts, vehicle, numbers);
-  const before = await currentDriver(parts, vehicle);
-  if (driver !== null && before?._id === driver._id) return;
-  const atMs = momentOf(message.body.time, vehicle.cameraUtcOffset) ?? message.receivedAtMs;
+  const driver = await findCardDriver(deps, vehicle, numbers);
+  const previous = await currentDriver(deps, vehicle);
+  if (driver !== null && previous?._id === driver._id) return;
+  const atMs = parseCameraTime(message.body.time, vehicle.cameraUtcOffset) ?? message.receivedAtMs;
   const { cardReadResult = 0, driverName } = message.body;
-  const happening = {
+  const event = {
     type: 'driver_change',
     subject: '',
     atMs,
@@ -43,32 +43,36 @@ async function cardIn(parts: EventParts, vehicle: Vehicle, message: Report): Pro
     attributes: {
       card_number: numbers[0] ?? null,
       driver_name: driver?.name ?? driverName ?? null,
-      previous_driver_id: before?._id ?? null,
+      previous_driver_id: previous?._id ?? null,
       card_read_result: cardReadResult,
     },
   };
   // First, because a repeated step is published once, and a completed step would not be published at all.
-  await raiseHappenings(parts, [{ vehicle, happening }]);
-  if (driver === null) await closeDriverSession(parts, vehicle, true);
-  else await openDriverSession(parts, vehicle, driver);
+  await raiseVehicleEvents(deps, [{ vehicle, event }]);
+  if (driver === null) await closeDriverSession(deps, vehicle, true);
+  else await openDriverSession(deps, vehicle, driver);
 }
 
 /** Returns possible numbers of the card: certificate, person, or the card itself. */
-const cardNumbers = ({ body: { certificateNo, idCardNo, uid } }: Report): string[] =>
+const cardNumbers = ({ body: { certificateNo, idCardNo, uid } }: DriverReport): string[] =>
   [certificateNo, idCardNo, uid].flatMap((number) => {
     const trimmed = number?.replaceAll('\0', '').trim() ?? '';
     return trimmed === '' ? [] : [trimmed];
   });
 
-async function driverOf(parts: EventParts, vehicle: Vehicle, numbers: readonly string[]): Promise<Driver | null> {
+async function findCardDriver(
+  deps: EventConsumerDeps,
+  vehicle: Vehicle,
+  numbers: readonly string[],
+): Promise<Driver | null> {
   for (const number of numbers) {
-    const driver = await findDriverByCard(parts, vehicle, number);
+    const driver = await findDriverByCard(deps, vehicle, number);
     if (driver !== null) return driver;
   }
   return null;
 }
 
-function momentOf(time: CameraTime | undefined, offset: string): number | undefined {
+function parseCameraTime(time: CameraTime | undefined, offset: string): number | undefined {
   if (typeof time !== 'string') return undefined;
   const atMs = Date.parse(`${time}${offset}`);
   return Number.isNaN(atMs) ? undefined : atMs;

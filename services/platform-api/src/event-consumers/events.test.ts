@@ -9,7 +9,7 @@ import { lastLocationAt } from '../testing/last-location.ts';
 import { LiveEventRecorder } from '../testing/live-event-recorder.ts';
 import { type Client, type Data, PlatformHarness } from '../testing/platform-harness.ts';
 import { publishTerminalMessage } from '../testing/terminal-messages.ts';
-import { raiseDocumentExpiry } from './document-expiry.ts';
+import { raiseDocumentExpiry } from './raise-document-expiry.ts';
 
 // Uses real servers, which respond late on a busy machine.
 jest.setTimeout(90_000);
@@ -17,16 +17,16 @@ jest.setTimeout(90_000);
 describe('events other than locations', () => {
   let harness: PlatformHarness;
   let api: Client;
-  let ear: LiveEventRecorder;
+  let liveEvents: LiveEventRecorder;
   let count = 0;
 
   beforeAll(async () => {
     harness = await PlatformHarness.open({ PLATFORM_ROLES: 'api,websocket,telemetry' });
     api = harness.as(harness.ours.owner);
-    ear = new LiveEventRecorder(harness);
+    liveEvents = new LiveEventRecorder(harness);
   });
   afterAll(async () => {
-    ear.stop();
+    liveEvents.stop();
     await harness.close();
   });
 
@@ -189,8 +189,8 @@ describe('events other than locations', () => {
       for (const { _id } of records)
         await harness.bus.js.publish(uploadSubject(_id, 'closed'), JSON.stringify(change(imei, _id, 'completed')));
       // In order: when the second arrives, the first was left out.
-      await waitFor(async () => ear.of('upload', id).length > 0);
-      expect(ear.of('upload', id)).toMatchObject([{ video_id: records[1]?._id }]);
+      await waitFor(async () => liveEvents.of('upload', id).length > 0);
+      expect(liveEvents.of('upload', id)).toMatchObject([{ video_id: records[1]?._id }]);
       expect(await raised(id, 'video_upload_completed')).toHaveLength(1);
     });
 
@@ -214,8 +214,8 @@ describe('events other than locations', () => {
           video_start_time: '2026-01-31T10:00:00+08:00',
         },
       });
-      await waitFor(async () => ear.of('upload', id).length > 0);
-      expect(ear.of('upload', id)[0]).toMatchObject({ video_id: record._id, status, imei });
+      await waitFor(async () => liveEvents.of('upload', id).length > 0);
+      expect(liveEvents.of('upload', id)[0]).toMatchObject({ video_id: record._id, status, imei });
     });
 
     it('that progress reach websockets only', async () => {
@@ -224,9 +224,9 @@ describe('events other than locations', () => {
       const body = change(imei, uploadId, 'uploading');
       await waitFor(async () => {
         publish(harness.bus, uploadChanged, body, uploadSubject(uploadId, 'progress'));
-        return ear.of('upload', id).length > 0;
+        return liveEvents.of('upload', id).length > 0;
       });
-      expect(ear.of('upload', id)[0]).toMatchObject({ status: 'uploading', filename: 'clip.h264' });
+      expect(liveEvents.of('upload', id)[0]).toMatchObject({ status: 'uploading', filename: 'clip.h264' });
     });
   });
 
@@ -234,8 +234,12 @@ describe('events other than locations', () => {
     const { id, imei } = await newVehicle();
     const made = await api.post(`/api/vehicles/${id}/commands`, { type: 'text', params: { text: 'Hello' } });
     expect(made.status).toBe(202);
-    await waitFor(async () => ear.of('command', id).length > 0);
-    expect(ear.of('command', id)[0]).toMatchObject({ command_id: made.data['command_id'], imei, status: 'queued' });
+    await waitFor(async () => liveEvents.of('command', id).length > 0);
+    expect(liveEvents.of('command', id)[0]).toMatchObject({
+      command_id: made.data['command_id'],
+      imei,
+      status: 'queued',
+    });
     await harness.deps.database
       .collection<{ _id: number }>('commands')
       .updateOne({ _id: made.data.id }, { $set: { expiresAt: new Date(0) } });
@@ -245,7 +249,7 @@ describe('events other than locations', () => {
       command_type: 'text',
       status: 'expired',
     });
-    await waitFor(async () => ear.of('command', id).some(({ status }) => status === 'expired'));
+    await waitFor(async () => liveEvents.of('command', id).some(({ status }) => status === 'expired'));
     expect(await notificationsOf(id, 'command_failed')).toHaveLength(1);
   });
 

@@ -19,18 +19,18 @@ jest.setTimeout(120_000);
 
 let harness: PlatformHarness;
 let api: Client;
-let ear: LiveEventRecorder;
+let liveEvents: LiveEventRecorder;
 let pod: FakeMediaPod;
 let count = 0;
 
 beforeAll(async () => {
   harness = await PlatformHarness.open({ PLATFORM_ROLES: 'api,websocket,telemetry' });
   api = harness.as(harness.ours.owner);
-  ear = new LiveEventRecorder(harness);
+  liveEvents = new LiveEventRecorder(harness);
   pod = await openFakeMediaPod(harness.bus, 'pod-a');
 });
 afterAll(async () => {
-  ear?.stop();
+  liveEvents?.stop();
   await pod?.close();
   await harness?.close();
 });
@@ -92,9 +92,9 @@ describe('a stored picture', () => {
       attributes: { channel_id: 2, kind: 'image', source: 'timer', multimedia_id: 77, size_bytes: 1000 },
       media: [{ id: media?.id, kind: 'image', url: expect.stringContaining(`/api/dashcam-media/${media?.id}/file?`) }],
     });
-    await waitFor(async () => ear.of('media', id).length > 0);
-    const { url: _url, ...told } = media ?? { url: '' };
-    expect(ear.of('media', id)[0]).toEqual(told);
+    await waitFor(async () => liveEvents.of('media', id).length > 0);
+    const { url: _url, ...published } = media ?? { url: '' };
+    expect(liveEvents.of('media', id)[0]).toEqual(published);
   });
 
   it('is one file and one notification for repeated events, and counts once', async () => {
@@ -117,8 +117,8 @@ describe('a stored picture', () => {
     await publishMediaStored(harness, storedPicture(imei, pod.id));
     await waitFor(async () => linked((await notificationsOf(id, 'media_captured'))[0]).length > 0);
     expect(await notificationsOf(id, 'media_captured')).toHaveLength(1);
-    await waitFor(async () => ear.of('notification', id).some(({ version }) => version === 2));
-    expect(ear.of('notification', id).at(-1)).toMatchObject({ media: [{ kind: 'image' }] });
+    await waitFor(async () => liveEvents.of('notification', id).some(({ version }) => version === 2));
+    expect(liveEvents.of('notification', id).at(-1)).toMatchObject({ media: [{ kind: 'image' }] });
   });
 
   it('shares its notification with a 0x0800 one hour earlier', async () => {
@@ -259,7 +259,7 @@ describe('files of an alarm', () => {
     expect(media.map((each) => each['notification_id'])).toEqual([alarm._id, alarm._id, alarm._id]);
     expect(new Set(linked((await notificationsOf(id, 'dsm_phone'))[0]))).toEqual(new Set(media.map((each) => each.id)));
     expect(await notificationsOf(id, 'media_captured')).toEqual([]);
-    await waitFor(async () => ear.of('notification', id).length >= 3);
+    await waitFor(async () => liveEvents.of('notification', id).length >= 3);
     const [removed] = media;
     expect((await api.delete(`/api/dashcam-media/${removed?.id}`)).status).toBe(200);
     expect(linked((await notificationsOf(id, 'dsm_phone'))[0])).not.toContain(removed?.id);

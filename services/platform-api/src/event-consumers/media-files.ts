@@ -10,26 +10,26 @@ import { findNotification } from '../domains/notifications/queries.ts';
 import { findVehicleByImei, vehicleCollection } from '../domains/vehicles/queries.ts';
 import { hadTerminalAt } from '../domains/vehicles/rules.ts';
 import type { Vehicle } from '../domains/vehicles/schema.ts';
-import { type Picture, raiseCaptured } from './media.ts';
-import type { EventParts } from './parts.ts';
-import { firstToldMs } from './picture-dedupe.ts';
+import { type Picture, raiseMediaCaptured } from './media.ts';
+import { firstSeenMs } from './picture-dedupe.ts';
+import type { EventConsumerDeps } from './vehicle-events.ts';
 
 /** Consumes MEDIA: each stored file becomes a record of its vehicle; files without an owner are deleted. */
-export const followMediaFiles = (parts: EventParts): DurableConsumer =>
-  new DurableConsumer(parts.bus, {
+export const consumeMediaFiles = (deps: EventConsumerDeps): DurableConsumer =>
+  new DurableConsumer(deps.bus, {
     stream: 'MEDIA',
     durable: 'platform-media',
     subject: mediaStoredSubject('*'),
-    onError: (error) => parts.log.warn({ err: error }, 'could not record a file yet'),
+    onError: (error) => deps.log.warn({ err: error }, 'could not record a file yet'),
     handler: async ({ data, subject }) => {
-      const stored = readStored(data);
+      const stored = parseStored(data);
       // It will never become valid.
-      if (stored === null) return parts.log.warn({ subject }, 'invalid file event');
-      await take(parts, stored);
+      if (stored === null) return deps.log.warn({ subject }, 'invalid file event');
+      await recordStoredFile(deps, stored);
     },
   });
 
-function readStored(data: Uint8Array): MediaStored | null {
+function parseStored(data: Uint8Array): MediaStored | null {
   try {
     const body = decodeJson(data);
     return mediaStored.check(body) ? (body as MediaStored) : null;
@@ -39,44 +39,62 @@ function readStored(data: Uint8Array): MediaStored | null {
   }
 }
 
-async function take(parts: EventParts, stored: MediaStored): Promise<void> {
+async function recordStoredFile(deps: EventConsumerDeps, stored: MediaStored): Promise<void> {
   const file: FileLocation = { imei: stored.imei, fileId: stored.fileId, server: stored.server };
   const key = fileKey(file);
-  const removal = await findRemoval(parts.database, key);
+  const removal = await findRemoval(deps.database, key);
   // The file was deleted and has arrived again.
-  if (removal !== null) return deleteResentFile(parts, removal, file);
-  const known = await findByKey(parts.records, key);
-  if (known !== null) return mendKnown(parts, known, stored, file);
-  const vehicle = await vehicleOf(parts, stored);
+  if (removal !== null) return deleteResentFile(deps, removal, file);
+  const known = await findByKey(deps.records, key);
+  if (known !== null) return completeKnownFile(deps, known, stored, file);
+  const vehicle = await findOwner(deps, stored);
   if (vehicle === null)
-    return deleteUnrecordedFile(parts, { _id: key, file, accountId: stored.attachment?.accountId ?? null });
-  await finish(parts, vehicle, await recordMedia(parts, vehicle, await fieldsOf(parts, vehicle, stored, file)), stored);
+    return deleteUnrecordedFile(deps, { _id: key, file, accountId: stored.attachment?.accountId ?? null });
+  await notifyAndLink(
+    deps,
+    vehicle,
+    await recordMedia(deps, vehicle, await toMediaFields(deps, vehicle, stored, file)),
+    stored,
+  );
 }
 
 /** Handles a repeated event: completes steps that a crash interrupted. */
-async function mendKnown(parts: EventParts, known: Media, stored: MediaStored, file: FileLocation): Promise<void> {
-  const media = await placed(parts, known, stored, file);
-  const vehicle = await vehicleCollection(parts.records).find(media, media.vehicleId);
+async function completeKnownFile(
+  deps: EventConsumerDeps,
+  known: Media,
+  stored: MediaStored,
+  file: FileLocation,
+): Promise<void> {
+  const media = await keepNewestCopy(deps, known, stored, file);
+  const vehicle = await vehicleCollection(deps.records).find(media, media.vehicleId);
   if (vehicle === null) return;
-  await recalculateUsage(parts, vehicle);
-  await finish(parts, vehicle, media, stored);
+  await recalculateUsage(deps, vehicle);
+  await notifyAndLink(deps, vehicle, media, stored);
 }
 
 /** A file that was sent again may be on another pod; the older copy is deleted. */
-async function placed(parts: EventParts, known: Media, stored: MediaStored, file: FileLocation): Promise<Media> {
+async function keepNewestCopy(
+  deps: EventConsumerDeps,
+  known: Media,
+  stored: MediaStored,
+  file: FileLocation,
+): Promise<Media> {
   if (known.file === null || known.file.server === file.server) return known;
   const isNewer = stored.receivedAtMs > known.receivedAt.getTime();
-  const changed = isNewer ? await changeMedia(parts.records, known, known._id, { file }) : null;
+  const changed = isNewer ? await changeMedia(deps.records, known, known._id, { file }) : null;
   // On a shared volume it is one file, stored after that timestamp.
   const storedBeforeMs = changed === null ? known.receivedAt.getTime() : stored.receivedAtMs;
   const about = { key: known.mediaKey, accountId: known.accountId, storedBeforeMs };
-  await deleteReplica(parts, changed === null ? file : known.file, about);
+  await deleteReplica(deps, changed === null ? file : known.file, about);
   return changed ?? known;
 }
 
 /** Returns the owner of a file; null if the vehicle, or the file's alarm, was deleted. */
-async function vehicleOf(parts: EventParts, { imei, attachment, receivedAtMs }: MediaStored): Promise<Vehicle | null> {
-  const { records } = parts;
+async function findOwner(
+  deps: EventConsumerDeps,
+  { imei, attachment, receivedAtMs }: MediaStored,
+): Promise<Vehicle | null> {
+  const { records } = deps;
   if (attachment === null) {
     const current = await findVehicleByImei(records, imei);
     return current !== null && hadTerminalAt(current, receivedAtMs) ? current : null;
@@ -87,7 +105,7 @@ async function vehicleOf(parts: EventParts, { imei, attachment, receivedAtMs }: 
   return notification?.accountId === accountId && notification.vehicleId === vehicleId ? vehicle : null;
 }
 
-async function fieldsOf(parts: EventParts, vehicle: Vehicle, stored: MediaStored, file: FileLocation) {
+async function toMediaFields(deps: EventConsumerDeps, vehicle: Vehicle, stored: MediaStored, file: FileLocation) {
   const { attachment, channel, imei, kind, mimeType, place, receivedAtMs, sizeBytes, source, takenAt } = stored;
   return {
     accountId: vehicle.accountId,
@@ -106,33 +124,38 @@ async function fieldsOf(parts: EventParts, vehicle: Vehicle, stored: MediaStored
     longitude: place?.longitude ?? null,
     notificationId: attachment?.notificationId ?? null,
     protected: false,
-    toldAtMs: attachment === null ? await toldAtMs(parts, vehicle, stored) : null,
+    toldAtMs: attachment === null ? await announcedAtMs(deps, vehicle, stored) : null,
     file,
     clip: null,
   };
 }
 
-async function toldAtMs({ redis }: EventParts, vehicle: Vehicle, stored: MediaStored): Promise<number> {
+async function announcedAtMs({ redis }: EventConsumerDeps, vehicle: Vehicle, stored: MediaStored): Promise<number> {
   const { imei, multimediaId, receivedAtMs, takenAt } = stored;
   if (multimediaId === null) return receivedAtMs;
   const takenAtMs = takenAt === null ? null : captureTime(takenAt, vehicle.cameraUtcOffset, receivedAtMs).getTime();
-  return firstToldMs(redis, imei, pictureOf(stored), { by: 'file', receivedAtMs, takenAtMs });
+  return firstSeenMs(redis, imei, toPicture(stored), { by: 'file', receivedAtMs, takenAtMs });
 }
 
-const pictureOf = ({ multimediaId, channel, kind, source, sizeBytes, place }: MediaStored): Picture => ({
+const toPicture = ({ multimediaId, channel, kind, source, sizeBytes, place }: MediaStored): Picture => ({
   multimediaId: multimediaId ?? 0,
   channel,
   kind,
   source,
   sizeBytes,
-  place: place ?? undefined,
+  position: place ?? undefined,
 });
 
 /** Pictures create `media_captured`; attachments belong to an existing notification. */
-async function finish(parts: EventParts, vehicle: Vehicle, media: Media, stored: MediaStored): Promise<void> {
+async function notifyAndLink(
+  deps: EventConsumerDeps,
+  vehicle: Vehicle,
+  media: Media,
+  stored: MediaStored,
+): Promise<void> {
   const notificationId =
     media.toldAtMs === null
       ? media.notificationId
-      : await raiseCaptured(parts, vehicle, pictureOf(stored), media.toldAtMs);
-  await linkAndPublish(parts, media, notificationId);
+      : await raiseMediaCaptured(deps, vehicle, toPicture(stored), media.toldAtMs);
+  await linkAndPublish(deps, media, notificationId);
 }

@@ -4,13 +4,18 @@ import { notificationDedupeKey } from '../domains/notifications/to-notification.
 import { findVehicleByImei } from '../domains/vehicles/queries.ts';
 import { hadTerminalAt } from '../domains/vehicles/rules.ts';
 import type { Vehicle } from '../domains/vehicles/schema.ts';
-import { type EventParts, type Happening, raisedFor, raiseHappenings } from './parts.ts';
-import { firstToldMs } from './picture-dedupe.ts';
+import { firstSeenMs } from './picture-dedupe.ts';
 import type { TerminalHandler } from './terminal-messages.ts';
+import {
+  type EventConsumerDeps,
+  raiseVehicleEvents,
+  toNotificationVehicle,
+  type VehicleEvent,
+} from './vehicle-events.ts';
 
-const kinds = ['image', 'audio', 'video'] as const;
+const mediaKinds = ['image', 'audio', 'video'] as const;
 /** Event codes of JT/T 808-2013 table 80: the reason for a picture. */
-const sources = ['capture', 'timer'] as const;
+const captureSources = ['capture', 'timer'] as const;
 
 /** Data of a picture that a camera has taken. */
 export interface Picture {
@@ -20,40 +25,40 @@ export interface Picture {
   readonly source: string;
   /** After it has arrived. */
   readonly sizeBytes?: number;
-  readonly place?: Happening['place'] | undefined;
+  readonly position?: VehicleEvent['position'] | undefined;
 }
 
 /** Handles 0x0800: the terminal has taken a picture, which may stay on the terminal. MEDIA reports its arrival. */
-export const keepMediaEvents: TerminalHandler<typeof multimediaEvent> = {
+export const multimediaEventHandler: TerminalHandler<typeof multimediaEvent> = {
   definition: multimediaEvent,
   durable: 'platform-media-events',
-  handle: async (parts, { imei, body, receivedAtMs }) => {
-    const vehicle = await findVehicleByImei(parts.records, imei);
+  handle: async (deps, { imei, body, receivedAtMs }) => {
+    const vehicle = await findVehicleByImei(deps.records, imei);
     if (vehicle === null || !hadTerminalAt(vehicle, receivedAtMs)) return;
     const { multimediaId, channel, type, eventCode } = body;
     const picture = {
       multimediaId,
       channel,
-      kind: kinds[type] ?? 'image',
-      source: sources[eventCode] ?? 'alarm',
+      kind: mediaKinds[type] ?? 'image',
+      source: captureSources[eventCode] ?? 'alarm',
     };
-    await raiseCaptured(
-      parts,
+    await raiseMediaCaptured(
+      deps,
       vehicle,
       picture,
-      await firstToldMs(parts.redis, imei, picture, { by: 'event', receivedAtMs }),
+      await firstSeenMs(deps.redis, imei, picture, { by: 'event', receivedAtMs }),
     );
   },
 };
 
 /** Creates `media_captured` once for a picture; returns the id of the notification. */
-export async function raiseCaptured(
-  parts: Pick<EventParts, 'log' | 'notifications' | 'records' | 'redis'>,
+export async function raiseMediaCaptured(
+  deps: Pick<EventConsumerDeps, 'log' | 'notifications' | 'records' | 'redis'>,
   vehicle: Vehicle,
   picture: Picture,
   atMs: number,
 ): Promise<number | null> {
-  const { multimediaId, channel, kind, source, sizeBytes, place } = picture;
+  const { multimediaId, channel, kind, source, sizeBytes, position } = picture;
   const attributes = {
     channel_id: channel,
     kind,
@@ -61,23 +66,23 @@ export async function raiseCaptured(
     multimedia_id: multimediaId,
     ...(sizeBytes === undefined ? {} : { size_bytes: sizeBytes }),
   };
-  const happening: Happening = {
+  const event: VehicleEvent = {
     type: 'media_captured',
     subject: String(multimediaId),
     atMs,
     attributes,
-    ...(place === undefined ? {} : { place }),
+    ...(position === undefined ? {} : { position }),
   };
-  return raisedOne(parts, vehicle, happening);
+  return raiseVehicleEvent(deps, vehicle, event);
 }
 
 /** Creates a notification; returns its id, or null if it was deleted. */
-export async function raisedOne(
-  parts: Pick<EventParts, 'log' | 'notifications' | 'records' | 'redis'>,
+export async function raiseVehicleEvent(
+  deps: Pick<EventConsumerDeps, 'log' | 'notifications' | 'records' | 'redis'>,
   vehicle: Vehicle,
-  happening: Happening,
+  event: VehicleEvent,
 ): Promise<number | null> {
-  await raiseHappenings(parts, [{ vehicle, happening }]);
-  const key = notificationDedupeKey(raisedFor(vehicle), happening);
-  return (await findClaimedIds(parts.records, [key])).get(key) ?? null;
+  await raiseVehicleEvents(deps, [{ vehicle, event }]);
+  const key = notificationDedupeKey(toNotificationVehicle(vehicle), event);
+  return (await findClaimedIds(deps.records, [key])).get(key) ?? null;
 }

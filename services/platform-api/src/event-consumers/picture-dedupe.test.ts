@@ -2,7 +2,7 @@ import { connectRedis, type Redis } from '@fleet/storage';
 import { testEnv } from '@fleet/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { newImei } from '../testing/fake-terminals.ts';
-import { firstToldMs } from './picture-dedupe.ts';
+import { firstSeenMs } from './picture-dedupe.ts';
 
 // Uses a real server, which responds late on a busy machine.
 jest.setTimeout(60_000);
@@ -24,11 +24,11 @@ beforeEach(() => {
 const picture = { multimediaId: 7, channel: 1 };
 /** Returns the first sighting of this message's picture, as time after the start. */
 const event = async (afterMs: number, of = picture): Promise<number> =>
-  (await firstToldMs(redis, imei, of, { by: 'event', receivedAtMs: startMs + afterMs })) - startMs;
+  (await firstSeenMs(redis, imei, of, { by: 'event', receivedAtMs: startMs + afterMs })) - startMs;
 const file = async (afterMs: number, takenAfterMs: number | null = null): Promise<number> => {
   const takenAtMs = takenAfterMs === null ? null : startMs + takenAfterMs;
   return (
-    (await firstToldMs(redis, imei, picture, { by: 'file', receivedAtMs: startMs + afterMs, takenAtMs })) - startMs
+    (await firstSeenMs(redis, imei, picture, { by: 'file', receivedAtMs: startMs + afterMs, takenAtMs })) - startMs
   );
 };
 

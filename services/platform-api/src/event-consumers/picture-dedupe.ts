@@ -10,19 +10,19 @@ interface PictureId {
  * A message about a picture: the event of its capture (0x0800), or the file itself (0x0801), which may include the time
  * of capture.
  */
-type Telling =
+type PictureSighting =
   | { readonly by: 'event'; readonly receivedAtMs: number }
   | { readonly by: 'file'; readonly receivedAtMs: number; readonly takenAtMs: number | null };
 
 /** Within this time, all messages with one id of a terminal are about one picture. */
-const samePictureMs = 600_000;
+const samePictureWindowMs = 600_000;
 /**
  * Time within which the file of an announced picture may arrive: from an area without network, or after a request by a
  * user.
  */
-const awaitedMs = 3 * 86_400_000;
+const fileTtlMs = 3 * 86_400_000;
 /** Retention after the arrival of the file, in case the other message is late. */
-const knownMs = 3_600_000;
+const arrivedTtlMs = 3_600_000;
 
 // KEYS 1 the id, 2 the key in which processes of the previous release store only the time of the first message. ARGV 1
 // receive time, 2 'event' or 'file', 3 time of capture or '', then the three durations. The value is the time of the
@@ -49,14 +49,14 @@ return told`;
  * Returns when a picture was first announced, so that repeated messages create one notification. A picture may arrive
  * long after its announcement. A restarted terminal reuses ids; a reused id is a new picture.
  */
-export async function firstToldMs(
+export async function firstSeenMs(
   redis: Redis,
   imei: string,
   { multimediaId, channel }: PictureId,
-  telling: Telling,
+  sighting: PictureSighting,
 ): Promise<number> {
-  const takenAtMs = telling.by === 'file' ? (telling.takenAtMs ?? '') : '';
-  const values = [telling.receivedAtMs, telling.by, takenAtMs, samePictureMs, awaitedMs, knownMs];
+  const takenAtMs = sighting.by === 'file' ? (sighting.takenAtMs ?? '') : '';
+  const values = [sighting.receivedAtMs, sighting.by, takenAtMs, samePictureWindowMs, fileTtlMs, arrivedTtlMs];
   const id = `${imei}:${multimediaId}:${channel}`;
   const keys = [`picture-told:${id}`, `media-told:${id}`];
   return Number(await redis.eval(script, { keys, arguments: values.map(String) }));

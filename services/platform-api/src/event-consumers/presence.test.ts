@@ -21,7 +21,7 @@ describe('the online status', () => {
   let redis: ServerProcess;
   let harness: PlatformHarness;
   let api: Client;
-  let ear: LiveEventRecorder;
+  let liveEvents: LiveEventRecorder;
   let presence: Presence;
   let terminals: FakeTerminals;
   let count = 0;
@@ -34,12 +34,12 @@ describe('the online status', () => {
       PLATFORM_ROLES: 'api,websocket',
     });
     api = harness.as(harness.ours.owner);
-    ear = new LiveEventRecorder(harness);
+    liveEvents = new LiveEventRecorder(harness);
     presence = new Presence(harness.deps, times);
     terminals = new FakeTerminals(harness.deps);
   });
   afterAll(async () => {
-    ear.stop();
+    liveEvents.stop();
     await presence.stop();
     await terminals.close();
     await harness.close();
@@ -72,7 +72,7 @@ describe('the online status', () => {
   it('is offline once after ten minutes of silence, and online at the next report', async () => {
     const { id, imei } = await newVehicle();
     await reported(imei, 0);
-    presence.heard([imei], new Map());
+    presence.onReports([imei], new Map());
     await waitFor(() => isNoticed(imei));
     const lastMs = await reported(imei, 11);
     // The status is as old as the report.
@@ -86,7 +86,7 @@ describe('the online status', () => {
       location: { latitude: 22.5, longitude: 114.1 },
       attributes: { last_seen: new Date(lastMs).toISOString() },
     });
-    expect(ear.of('status', id).at(-1)).toEqual({
+    expect(liveEvents.of('status', id).at(-1)).toEqual({
       vehicle_id: id,
       imei,
       connected: false,
@@ -96,7 +96,7 @@ describe('the online status', () => {
     });
 
     const backMs = await reported(imei, 0);
-    presence.heard([imei], new Map(), Date.now() + 20 * minuteMs);
+    presence.onReports([imei], new Map(), Date.now() + 20 * minuteMs);
     await waitFor(async () => (await found(id, 'device_online')).length > 0);
     expect((await found(id, 'device_online'))[0]).toMatchObject({
       timestamp: backMs,
@@ -107,7 +107,7 @@ describe('the online status', () => {
   it('stays online for a terminal that reports in the meantime', async () => {
     const { id, imei } = await newVehicle();
     await reported(imei, 0);
-    presence.heard([imei], new Map());
+    presence.onReports([imei], new Map());
     await waitFor(() => isNoticed(imei));
     await sweepAt(11);
     expect(await found(id, 'device_offline')).toEqual([]);
@@ -117,7 +117,7 @@ describe('the online status', () => {
   it('publishes no return for the first report ever', async () => {
     const { id, imei } = await newVehicle();
     await reported(imei, 0);
-    presence.heard([imei], new Map());
+    presence.onReports([imei], new Map());
     await waitFor(() => isNoticed(imei));
     expect(await found(id, 'device_online')).toEqual([]);
   });
@@ -128,9 +128,9 @@ describe('the online status', () => {
     await waitFor(async () => {
       publish(harness.bus, sessionChanged, { imei, isOnline: true, atMs: Date.now() });
       await sweepAt(120);
-      return ear.of('status', id).length > 0;
+      return liveEvents.of('status', id).length > 0;
     });
-    expect(ear.of('status', id)[0]).toMatchObject({
+    expect(liveEvents.of('status', id)[0]).toMatchObject({
       connected: true,
       state: 'stopped',
       previous_state: 'never_connected',
@@ -138,7 +138,7 @@ describe('the online status', () => {
     await releaseDevice(harness.deps.redis, imei, `${imei}-session`);
     await waitFor(async () => {
       publish(harness.bus, sessionChanged, { imei, isOnline: false, atMs: Date.now() });
-      return ear.of('status', id).some(({ connected }) => connected === false);
+      return liveEvents.of('status', id).some(({ connected }) => connected === false);
     });
     const device = (await api.get(`/api/vehicles/${id}`)).data['device'];
     expect(device).toMatchObject({ protocol: 'jt808-2013', connected: false });
@@ -155,9 +155,9 @@ describe('the online status', () => {
     const nowMs = Date.now();
     const moving = { ...rest, latitude, longitude, timestamp: nowMs, serverTimestamp: nowMs, speed: 50, acc: true };
     await writeLastLocation(harness.deps.redis, moving);
-    presence.heard([imei], new Map());
-    await waitFor(() => ear.of('status', id).length > 0);
-    expect(ear.of('status', id)[0]).toMatchObject({ connected: true, state: 'moving' });
+    presence.onReports([imei], new Map());
+    await waitFor(() => liveEvents.of('status', id).length > 0);
+    expect(liveEvents.of('status', id)[0]).toMatchObject({ connected: true, state: 'moving' });
   });
 
   describe('a terminal that returns from offline', () => {
@@ -171,7 +171,7 @@ describe('the online status', () => {
     };
     const isAwaited = async (imei: string): Promise<boolean> =>
       (await store().due(Date.now() + 120 * minuteMs, 1_000)).includes(imei);
-    const sessionIsHeardOf = (imei: string): Promise<boolean> =>
+    const publishSession = (imei: string): Promise<boolean> =>
       waitFor(async () => {
         publish(harness.bus, sessionChanged, { imei, isOnline: true, atMs: Date.now() });
         return isAwaited(imei);
@@ -181,17 +181,17 @@ describe('the online status', () => {
       const nowMs = Date.now();
       const location = { ...lastLocationAt(imei, 22.5, 114.1), timestamp: nowMs, serverTimestamp: nowMs, speed };
       await writeLastLocation(harness.deps.redis, location);
-      presence.heard([imei], new Map([[imei, nowMs]]));
+      presence.onReports([imei], new Map([[imei, nowMs]]));
     };
     const statuses = (id: number) =>
-      ear.of('status', id).map(({ previous_state: from, state, connected }) => [from, state, connected]);
+      liveEvents.of('status', id).map(({ previous_state: from, state, connected }) => [from, state, connected]);
 
     it.each([
       ['moving', 50],
       ['stopped', 0],
     ])('and is %s publishes one event with its state if its session is known first', async (state, speed) => {
       const { id, imei } = await comesBack();
-      await sessionIsHeardOf(imei);
+      await publishSession(imei);
       expect(statuses(id)).toEqual([]);
       await reports(imei, speed);
       await waitFor(() => statuses(id).length > 0);
@@ -203,7 +203,7 @@ describe('the online status', () => {
       const { id, imei } = await comesBack();
       await reports(imei, 50);
       await waitFor(() => statuses(id).length > 0);
-      await sessionIsHeardOf(imei);
+      await publishSession(imei);
       await sweepAt(120);
       expect(statuses(id)).toEqual([['offline', 'moving', true]]);
     });
@@ -259,7 +259,7 @@ describe('the online status', () => {
 
     it('without a position is standing, and moving when it reports so', async () => {
       const { id, imei } = await comesBack();
-      await sessionIsHeardOf(imei);
+      await publishSession(imei);
       // A job skips terminals that another replica is checking.
       await waitFor(async () => {
         await sweepAt(120);
@@ -294,7 +294,7 @@ describe('the online status', () => {
     const [silent, away] = [await newVehicle(), await newVehicle()];
     for (const { imei } of [silent, away]) {
       await reported(imei, 0);
-      presence.heard([imei], new Map());
+      presence.onReports([imei], new Map());
       await waitFor(() => isNoticed(imei));
     }
     const lastMs = await reported(away.imei, 30);
@@ -309,7 +309,7 @@ describe('the online status', () => {
     expect(due).toContain(silent.imei);
     expect(due).not.toContain(away.imei);
     await reported(away.imei, 0);
-    presence.heard([away.imei], new Map(), Date.now() + 20 * minuteMs);
+    presence.onReports([away.imei], new Map(), Date.now() + 20 * minuteMs);
     await waitFor(async () => (await found(away.id, 'device_online')).length > 0);
     expect(await found(silent.id, 'device_online')).toEqual([]);
   });

@@ -12,9 +12,9 @@ import { findVehicleByImei } from '../domains/vehicles/queries.ts';
 import type { Vehicle } from '../domains/vehicles/schema.ts';
 import { offlineAfterMs } from '../platform/constants.ts';
 import type { ReturningTerminals } from '../telemetry/publish-positions.ts';
-import { publishLive } from './live.ts';
-import { type EventParts, type Happening, raisedFor } from './parts.ts';
 import { type Noticed, PresenceStore } from './presence-store.ts';
+import { publishLive } from './publish-live.ts';
+import { type EventConsumerDeps, toNotificationVehicle, type VehicleEvent } from './vehicle-events.ts';
 
 /** Offline threshold and poll interval. */
 export interface PresenceTimes {
@@ -64,7 +64,7 @@ interface Present {
  * offline state also in MongoDB.
  */
 export class Presence {
-  readonly #parts: EventParts;
+  readonly #parts: EventConsumerDeps;
   readonly #times: PresenceTimes;
   readonly #store: PresenceStore;
   /** Time of the last check because of a report. */
@@ -76,14 +76,14 @@ export class Presence {
   readonly #sweeping: Promise<void>;
   #working: Promise<void> | undefined;
 
-  constructor(parts: EventParts, times: PresenceTimes = presenceTimes) {
-    this.#parts = parts;
+  constructor(deps: EventConsumerDeps, times: PresenceTimes = presenceTimes) {
+    this.#parts = deps;
     this.#times = times;
-    this.#store = new PresenceStore(parts.redis);
+    this.#store = new PresenceStore(deps.redis);
     this.#listener = subscribe(
-      parts.bus,
+      deps.bus,
       sessionChanged,
-      (error) => parts.log.warn({ err: error }, 'invalid session event'),
+      (error) => deps.log.warn({ err: error }, 'invalid session event'),
       ({ imei }) => this.#look(imei, { cause: 'session' }),
       sessionChanged.subject,
       'platform-presence',
@@ -92,7 +92,7 @@ export class Presence {
   }
 
   /** Handles reports of terminals; cheap, because it is called for each report. */
-  heard(imeis: Iterable<string>, returned: ReturningTerminals, nowMs = Date.now()): void {
+  onReports(imeis: Iterable<string>, returned: ReturningTerminals, nowMs = Date.now()): void {
     for (const imei of imeis) {
       const before = this.#remembered.get(imei);
       const returnedMs = returned.get(imei);
@@ -302,9 +302,9 @@ export class Presence {
 
   async #tell(imei: string, before: Noticed | null, now: Present, noticed: Noticed): Promise<void> {
     const vehicle = await findVehicleByImei(this.#parts.records, imei);
-    const happening = before === null ? null : this.#happeningOf(before, now);
-    if (vehicle !== null && happening !== null) {
-      const pending = this.#pendingOf(vehicle, happening, now);
+    const event = before === null ? null : this.#happeningOf(before, now);
+    if (vehicle !== null && event !== null) {
+      const pending = this.#pendingOf(vehicle, event, now);
       await this.#store.notice(imei, { ...(before ?? noticed), pending });
       await this.#parts.notifications.raise([pending]);
     }
@@ -314,7 +314,7 @@ export class Presence {
     if (vehicle === null) await recordUnassigned(this.#parts, imei, now.seenMs, edition && { edition });
   }
 
-  #happeningOf(before: Noticed, now: Present): Happening | null {
+  #happeningOf(before: Noticed, now: Present): VehicleEvent | null {
     if (before.isOffline === now.isOffline) return null;
     const lastSeen = new Date(before.isOffline ? before.seenMs : now.seenMs).toISOString();
     const attributes = { last_seen: lastSeen };
@@ -326,10 +326,10 @@ export class Presence {
     return { type: 'device_online', subject: '', atMs: backMs, attributes };
   }
 
-  #pendingOf(vehicle: Vehicle, happening: Happening, { location }: Present): NotificationRequest {
+  #pendingOf(vehicle: Vehicle, event: VehicleEvent, { location }: Present): NotificationRequest {
     const { latitude, longitude, gpsValid } = location ?? { latitude: 0, longitude: 0, gpsValid: false };
-    const raised = { ...happening, latitude, longitude, gpsValid, backfilled: false };
-    return { vehicle: raisedFor(vehicle), raised };
+    const raised = { ...event, latitude, longitude, gpsValid, backfilled: false };
+    return { vehicle: toNotificationVehicle(vehicle), raised };
   }
 
   async #tellLive(imei: string, previous: string, before: Noticed | null, now: Present): Promise<void> {

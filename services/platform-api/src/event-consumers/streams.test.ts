@@ -11,7 +11,7 @@ jest.setTimeout(60_000);
 describe('live streams', () => {
   let harness: PlatformHarness;
   let api: Client;
-  let ear: LiveEventRecorder;
+  let liveEvents: LiveEventRecorder;
 
   beforeAll(async () => {
     harness = await PlatformHarness.open({
@@ -19,10 +19,10 @@ describe('live streams', () => {
       VIDEO_BASE_URL: 'https://video.fleet.example',
     });
     api = harness.as(harness.ours.owner);
-    ear = new LiveEventRecorder(harness);
+    liveEvents = new LiveEventRecorder(harness);
   });
   afterAll(async () => {
-    ear.stop();
+    liveEvents.stop();
     await harness.close();
   });
 
@@ -41,9 +41,9 @@ describe('live streams', () => {
     };
     publish(harness.bus, streamChanged, streamStatusEvent({ imei: stranger, channel: 2 }, 'starting'));
     publish(harness.bus, streamChanged, streamStatusEvent({ imei, channel: 2 }, 'starting', 1));
-    await waitFor(() => ear.of('stream', id).length > 0);
+    await waitFor(() => liveEvents.of('stream', id).length > 0);
     publish(harness.bus, streamChanged, { ...running, startId: 'the start' });
-    await waitFor(() => ear.of('stream', id).length > 1);
+    await waitFor(() => liveEvents.of('stream', id).length > 1);
     const shared = {
       vehicle_id: id,
       imei,
@@ -57,11 +57,11 @@ describe('live streams', () => {
     };
     const nothing = { video_codec: null, audio_codec: null, width: null, height: null, viewers: 0, started_at: null };
     const something = { video_codec: 'h264', audio_codec: 'G.711A', width: 352, height: 288, viewers: 3 };
-    expect(ear.of('stream', id)).toEqual([
+    expect(liveEvents.of('stream', id)).toEqual([
       { ...shared, ...nothing, status: 'starting' },
       { ...shared, ...something, status: 'streaming', started_at: '2026-01-31T02:00:00.000Z' },
     ]);
-    const received = ear.events.filter(({ type }) => type === 'stream');
+    const received = liveEvents.events.filter(({ type }) => type === 'stream');
     expect(received.map(({ startId }) => startId)).toEqual([undefined, 'the start']);
   });
 
@@ -77,9 +77,9 @@ describe('live streams', () => {
         atMs: atMs + viewers,
         order: { by: 'pod-1', sequence: viewers + 1 },
       });
-    await waitFor(() => ear.of('stream', id).length === expected.length);
-    expect(ear.of('stream', id).map(({ viewers }) => viewers)).toEqual(expected);
-    const received = ear.events.filter(({ type, vehicleId }) => type === 'stream' && vehicleId === id);
+    await waitFor(() => liveEvents.of('stream', id).length === expected.length);
+    expect(liveEvents.of('stream', id).map(({ viewers }) => viewers)).toEqual(expected);
+    const received = liveEvents.events.filter(({ type, vehicleId }) => type === 'stream' && vehicleId === id);
     expect(received.map((each) => each.atMs - atMs)).toEqual(expected);
     expect(received.map(({ order }) => order)).toEqual(expected.map((at) => ({ by: 'pod-1', sequence: at + 1 })));
   });

@@ -1,20 +1,20 @@
 import { type StreamChanged, streamChanged, subscribe } from '@fleet/bus';
 import { findVehicleByImei } from '../domains/vehicles/queries.ts';
 import type { Vehicle } from '../domains/vehicles/schema.ts';
-import { publishLive } from './live.ts';
-import type { EventParts } from './parts.ts';
+import { publishLive } from './publish-live.ts';
+import type { EventConsumerDeps } from './vehicle-events.ts';
 
 /** A live stream without viewers ends after this time. */
 const autoStopSeconds = 60;
 
 /** Publishes changes of live streams to websockets, each once. */
-export function followStreams(parts: EventParts): { stop(): Promise<void> } {
-  const { bus, log } = parts;
+export function consumeStreams(deps: EventConsumerDeps): { stop(): Promise<void> } {
+  const { bus, log } = deps;
   const onError = (error: unknown): void => log.warn({ err: error }, 'could not publish a stream change');
-  const tell = async (change: StreamChanged): Promise<void> => {
-    const vehicle = await findVehicleByImei(parts.records, change.imei);
+  const publishChange = async (change: StreamChanged): Promise<void> => {
+    const vehicle = await findVehicleByImei(deps.records, change.imei);
     if (vehicle === null) return;
-    const data = toStreamResponse(vehicle, change, parts.config.VIDEO_BASE_URL);
+    const data = toStreamResponse(vehicle, change, deps.config.VIDEO_BASE_URL);
     const { atMs = Date.now(), order, startId } = change;
     const event = {
       ...({ type: 'stream', vehicleId: vehicle._id, data, atMs } as const),
@@ -25,21 +25,21 @@ export function followStreams(parts: EventParts): { stop(): Promise<void> } {
   };
   // One after the other: each looks up its vehicle, and events of a stream keep their order of arrival. Receivers drop
   // outdated events of concurrent replicas.
-  let last = Promise.resolve();
-  const listener = subscribe(
+  let lastPublished = Promise.resolve();
+  const subscription = subscribe(
     bus,
     streamChanged,
     onError,
     (change) => {
-      last = last.then(() => tell(change)).catch(onError);
+      lastPublished = lastPublished.then(() => publishChange(change)).catch(onError);
     },
     undefined,
     'platform-streams',
   );
   return {
     stop: () => {
-      listener.stop();
-      return last;
+      subscription.stop();
+      return lastPublished;
     },
   };
 }

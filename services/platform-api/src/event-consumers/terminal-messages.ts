@@ -1,6 +1,6 @@
 import { DurableConsumer, eventSubject, type JetStreamMessage, parseTerminalEvent } from '@fleet/bus';
 import { type BodyOf, type Edition, type MessageDefinition, tryDecodeBody } from '@fleet/jt808';
-import type { EventParts } from './parts.ts';
+import type { EventConsumerDeps } from './vehicle-events.ts';
 
 /** A decoded uplink message. */
 export interface TerminalMessage<B> {
@@ -18,7 +18,7 @@ export interface TerminalHandler<D extends MessageDefinition = MessageDefinition
   readonly durable?: string;
   /** One after the other, if their order matters. */
   readonly isInOrder?: boolean;
-  handle(parts: EventParts, message: TerminalMessage<BodyOf<D>>): Promise<void>;
+  handle(deps: EventConsumerDeps, message: TerminalMessage<BodyOf<D>>): Promise<void>;
 }
 
 const durableNameOf = ({ name }: MessageDefinition): string =>
@@ -26,10 +26,10 @@ const durableNameOf = ({ name }: MessageDefinition): string =>
 
 /** Consumes uplink messages of one kind from EVENTS; each is acknowledged once its handler has succeeded. */
 export function consumeTerminalMessages<D extends MessageDefinition>(
-  parts: EventParts,
+  deps: EventConsumerDeps,
   handler: TerminalHandler<D>,
 ): DurableConsumer {
-  const { bus, log } = parts;
+  const { bus, log } = deps;
   const { definition, durable = durableNameOf(definition), isInOrder = false } = handler;
   return new DurableConsumer(bus, {
     stream: 'EVENTS',
@@ -38,19 +38,19 @@ export function consumeTerminalMessages<D extends MessageDefinition>(
     ...(isInOrder ? { maxInFlight: 1 } : {}),
     onError: (error) => log.warn({ err: error, message: definition.name }, 'could not handle an uplink message yet'),
     handler: async (message) => {
-      const read = readMessage(definition, message);
+      const parsed = parseMessage(definition, message);
       // It will never become valid.
-      if (read === null) return log.warn({ subject: message.subject }, 'invalid uplink message');
-      await handler.handle(parts, read);
+      if (parsed === null) return log.warn({ subject: message.subject }, 'invalid uplink message');
+      await handler.handle(deps, parsed);
     },
   });
 }
 
-function readMessage<D extends MessageDefinition>(
+function parseMessage<D extends MessageDefinition>(
   definition: D,
   message: JetStreamMessage,
 ): TerminalMessage<BodyOf<D>> | null {
   const event = parseTerminalEvent(message);
-  const read = tryDecodeBody(definition, event.body, event.edition);
-  return read.ok ? { ...event, body: read.body } : null;
+  const parsed = tryDecodeBody(definition, event.body, event.edition);
+  return parsed.ok ? { ...event, body: parsed.body } : null;
 }

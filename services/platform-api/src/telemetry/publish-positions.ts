@@ -1,7 +1,7 @@
 import type { Bus, LiveEvent } from '@fleet/bus';
 import { toLocationResponse } from '../domains/last-positions/responses.ts';
 import { lastReceivedMs, stateOf } from '../domains/last-positions/rules.ts';
-import { publishLive } from '../event-consumers/live.ts';
+import { publishLive } from '../event-consumers/publish-live.ts';
 import type { VehicleUpdate } from './evaluate-batch.ts';
 
 /**

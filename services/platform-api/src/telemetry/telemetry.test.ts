@@ -15,7 +15,7 @@ import { create, type PlatformApi } from '../assembly/service.ts';
 import { readLastLocations, writeLastLocation } from '../domains/last-positions/store.ts';
 import { readPositions } from '../domains/positions/store.ts';
 import { readStates } from '../domains/vehicle-states/queries.ts';
-import type { AttachmentRequest } from '../event-consumers/attachment-requests.ts';
+import type { AttachmentRequest } from '../event-consumers/attachment-request-store.ts';
 import { PresenceStore } from '../event-consumers/presence-store.ts';
 import { FakeTerminals, newImei } from '../testing/fake-terminals.ts';
 import { lastLocationAt } from '../testing/last-location.ts';

@@ -4,13 +4,13 @@ import type { Deps } from '../platform/deps.ts';
 /** Records the events published for websockets. */
 export class LiveEventRecorder {
   readonly events: (LiveEvent & { readonly accountId: number })[] = [];
-  readonly #listener: { stop(): void };
+  readonly #subscription: { stop(): void };
 
   constructor({ bus }: Pick<Deps, 'bus'>) {
     const onError = (error: unknown) => {
       throw error;
     };
-    this.#listener = subscribe(bus, liveEvents, onError, ({ accountId, events }) => {
+    this.#subscription = subscribe(bus, liveEvents, onError, ({ accountId, events }) => {
       for (const event of events) this.events.push({ ...event, accountId });
     });
   }
@@ -21,6 +21,6 @@ export class LiveEventRecorder {
   }
 
   stop(): void {
-    this.#listener.stop();
+    this.#subscription.stop();
   }
 }

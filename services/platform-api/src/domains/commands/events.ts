@@ -1,6 +1,6 @@
 import type { Bus } from '@fleet/bus';
-import { publishLive } from '../../event-consumers/live.ts';
-import { raiseHappenings } from '../../event-consumers/parts.ts';
+import { publishLive } from '../../event-consumers/publish-live.ts';
+import { raiseVehicleEvents } from '../../event-consumers/vehicle-events.ts';
 import type { Deps } from '../../platform/deps.ts';
 import { vehiclesById } from '../vehicles/use-cases.ts';
 import { toCommandResponse } from './responses.ts';
@@ -42,7 +42,7 @@ async function notifyFailure(deps: CommandEventDeps, command: Command): Promise<
     const attributes = { command_id: commandId, command_type: type, status, error: error ?? status, result };
     const atMs = (completedAt ?? command.updatedAt).getTime();
     const event = { type: 'command_failed', subject: commandId, atMs, attributes };
-    await raiseHappenings(deps, [{ vehicle, happening: event }]);
+    await raiseVehicleEvents(deps, [{ vehicle, event }]);
   }
   await new CommandQueue(deps.database).markNotified(_id);
 }

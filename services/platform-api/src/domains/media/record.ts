@@ -1,4 +1,4 @@
-import { publishLive } from '../../event-consumers/live.ts';
+import { publishLive } from '../../event-consumers/publish-live.ts';
 import type { Deps } from '../../platform/deps.ts';
 import type { NewRecord } from '../../store/record-store.ts';
 import { linkMedia } from '../notifications/media.ts';

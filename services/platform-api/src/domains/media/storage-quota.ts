@@ -1,4 +1,4 @@
-import { raiseHappenings } from '../../event-consumers/parts.ts';
+import { raiseVehicleEvents } from '../../event-consumers/vehicle-events.ts';
 import { type JobSlice, unlimited } from '../../jobs/job-slice.ts';
 import type { Deps } from '../../platform/deps.ts';
 import { vehicleCollection } from '../vehicles/queries.ts';
@@ -110,7 +110,7 @@ async function notifyNearlyFull(deps: StorageDeps, vehicle: Vehicle): Promise<vo
   if (marked === null || marked.isTold) return;
   const percent = Math.round((marked.bytes * 100) / limit);
   const attributes = { used_bytes: marked.bytes, limit_bytes: limit, percent };
-  const happening = { type: 'storage_quota', subject: 'media', atMs: marked.nearlyFullAtMs, attributes };
-  await raiseHappenings(deps, [{ vehicle, happening }]);
+  const event = { type: 'storage_quota', subject: 'media', atMs: marked.nearlyFullAtMs, attributes };
+  await raiseVehicleEvents(deps, [{ vehicle, event }]);
   await markNearlyFullNotified(database, vehicle._id, marked.nearlyFullAtMs);
 }

@@ -4,10 +4,13 @@ import type { Vehicle } from '../domains/vehicles/schema.ts';
 import type { Deps } from '../platform/deps.ts';
 
 /** Dependencies of the event consumers. */
-export type EventParts = Pick<Deps, 'bus' | 'config' | 'database' | 'log' | 'notifications' | 'records' | 'redis'>;
+export type EventConsumerDeps = Pick<
+  Deps,
+  'bus' | 'config' | 'database' | 'log' | 'notifications' | 'records' | 'redis'
+>;
 
 /** An event of a vehicle that did not come from a location report. */
-export interface Happening {
+export interface VehicleEvent {
   readonly type: string;
   readonly subject: string;
   readonly atMs: number;
@@ -15,11 +18,11 @@ export interface Happening {
   readonly description?: string;
   readonly driverId?: number | null;
   /** Position of the event, if reported. */
-  readonly place?: { readonly latitude: number; readonly longitude: number };
+  readonly position?: { readonly latitude: number; readonly longitude: number };
 }
 
 /** Returns the vehicle's part of a notification. */
-export const raisedFor = (vehicle: Vehicle): NotificationRequest['vehicle'] => ({
+export const toNotificationVehicle = (vehicle: Vehicle): NotificationRequest['vehicle'] => ({
   id: vehicle._id,
   accountId: vehicle.accountId,
   ownerUserId: vehicle.ownerUserId,
@@ -29,22 +32,22 @@ export const raisedFor = (vehicle: Vehicle): NotificationRequest['vehicle'] => (
 });
 
 /** Creates notifications of events, by default at the vehicle's last position. They are durable once this resolves. */
-export async function raiseHappenings(
-  parts: Pick<EventParts, 'log' | 'notifications' | 'redis'>,
-  happenings: readonly { readonly vehicle: Vehicle; readonly happening: Happening }[],
+export async function raiseVehicleEvents(
+  deps: Pick<EventConsumerDeps, 'log' | 'notifications' | 'redis'>,
+  entries: readonly { readonly vehicle: Vehicle; readonly event: VehicleEvent }[],
 ): Promise<void> {
-  const imeis = happenings.flatMap(({ vehicle: { imei }, happening }) =>
-    imei === null || happening.place !== undefined ? [] : [imei],
+  const imeis = entries.flatMap(({ vehicle: { imei }, event }) =>
+    imei === null || event.position !== undefined ? [] : [imei],
   );
-  const locations = await lastLocationsIfKnown(parts, [...new Set(imeis)]);
-  await parts.notifications.raise(
-    happenings.map(({ vehicle, happening: { place, ...happening } }) => {
+  const locations = await lastLocationsIfKnown(deps, [...new Set(imeis)]);
+  await deps.notifications.raise(
+    entries.map(({ vehicle, event: { position, ...event } }) => {
       const last = vehicle.imei === null ? undefined : locations.get(vehicle.imei);
-      const { latitude, longitude } = place ?? last ?? { latitude: 0, longitude: 0 };
-      const gpsValid = place !== undefined || (last?.gpsValid ?? false);
+      const { latitude, longitude } = position ?? last ?? { latitude: 0, longitude: 0 };
+      const gpsValid = position !== undefined || (last?.gpsValid ?? false);
       return {
-        vehicle: raisedFor(vehicle),
-        raised: { ...happening, latitude, longitude, gpsValid, backfilled: false },
+        vehicle: toNotificationVehicle(vehicle),
+        raised: { ...event, latitude, longitude, gpsValid, backfilled: false },
       };
     }),
   );

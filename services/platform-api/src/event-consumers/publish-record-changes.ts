@@ -2,12 +2,12 @@ import { type Bus, fleetChanged, publish } from '@fleet/bus';
 import type { Static } from 'typebox';
 import type { Share } from '../domains/vehicle-shares/schema.ts';
 import type { RecordChange, RecordStore } from '../store/record-store.ts';
-import { publishLive } from './live.ts';
+import { publishLive } from './publish-live.ts';
 
-type Kind = Static<typeof fleetChanged.schema>['kind'];
+type ChangeKind = Static<typeof fleetChanged.schema>['kind'];
 
 /** Collections on which telemetry or delivery depend. */
-const kinds: Readonly<Record<string, Kind>> = {
+const kindByCollection: Readonly<Record<string, ChangeKind>> = {
   vehicles: 'vehicles',
   shares: 'vehicles',
   drivers: 'drivers',
@@ -22,11 +22,11 @@ const kinds: Readonly<Record<string, Kind>> = {
 
 /** Publishes every change of the fleet's records by any domain, so that caches reload and websockets are updated. */
 export function publishRecordChanges(records: RecordStore, bus: Bus): void {
-  records.watch(Object.keys(kinds), (change) => {
-    const kind = kinds[change.collection];
+  records.watch(Object.keys(kindByCollection), (change) => {
+    const kind = kindByCollection[change.collection];
     if (kind !== undefined) publish(bus, fleetChanged, { accountId: change.accountId, kind });
     if (change.collection === 'vehicles') publishVehicleChanges(bus, change);
-    if (change.collection === 'shares') tellOfShares(bus, change);
+    if (change.collection === 'shares') publishShareChanges(bus, change);
   });
 }
 
@@ -39,7 +39,7 @@ function publishVehicleChanges(bus: Bus, { accountId, action, records }: RecordC
 }
 
 /** Both accounts are notified: that of the vehicle, and that of the user who gained or lost access. */
-function tellOfShares(bus: Bus, { accountId, action, records }: RecordChange): void {
+function publishShareChanges(bus: Bus, { accountId, action, records }: RecordChange): void {
   const shares = records as readonly Share[];
   for (const { vehicleId, secondaryAccountId } of shares) {
     if (vehicleId === undefined) continue;

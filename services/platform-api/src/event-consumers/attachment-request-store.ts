@@ -16,17 +16,17 @@ export interface AttachmentRequest extends AttachmentsRequested {
   readonly missed: number;
 }
 
-const requestsIn = (database: Database): Collection<AttachmentRequest> =>
+const requestCollection = (database: Database): Collection<AttachmentRequest> =>
   database.collection<AttachmentRequest>('attachment_requests');
 
 const filesKey = (requestId: string): string => `attachment-files:${requestId}`;
-const turnsKey = (imei: string): string => `attachment-turns:${imei}`;
-const awayKey = 'attachments-away';
+const slotsKey = (imei: string): string => `attachment-turns:${imei}`;
+const offlineKey = 'attachments-away';
 /** Longer than any request is repeated. */
-const rememberedS = 4 * 86_400;
+const filesTtlS = 4 * 86_400;
 
 // KEYS 1 running requests of a terminal. ARGV 1 now, 2 expiry, 3 concurrency, 4 member. Expired members do not count.
-const turnScript = `
+const claimSlotScript = `
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', ARGV[1])
 if not redis.call('ZSCORE', KEYS[1], ARGV[4]) and redis.call('ZCARD', KEYS[1]) >= tonumber(ARGV[3]) then return 0 end
 redis.call('ZADD', KEYS[1], ARGV[2], ARGV[4])
@@ -37,7 +37,7 @@ return 1`;
  * Stores attachment requests: the schedule in MongoDB, received files and concurrency in Redis. A loss of Redis costs
  * another request.
  */
-export class AttachmentRequests {
+export class AttachmentRequestStore {
   readonly #database: Database;
   readonly #redis: Redis;
 
@@ -47,7 +47,7 @@ export class AttachmentRequests {
   }
 
   get #requests(): Collection<AttachmentRequest> {
-    return requestsIn(this.#database);
+    return requestCollection(this.#database);
   }
 
   find(_id: string): Promise<AttachmentRequest | null> {
@@ -66,7 +66,7 @@ export class AttachmentRequests {
   }
 
   /** Returns due requests, the longest due first. */
-  due(nowMs: number, limit: number): Promise<AttachmentRequest[]> {
+  findDue(nowMs: number, limit: number): Promise<AttachmentRequest[]> {
     return this.#requests
       .find({ nextAtMs: { $lte: nowMs } })
       .sort({ nextAtMs: 1 })
@@ -75,9 +75,9 @@ export class AttachmentRequests {
   }
 
   /** Claims a request for this replica; returns false if another one has it. */
-  async hold({ _id, nextAtMs }: AttachmentRequest, untilMs: number): Promise<boolean> {
-    const held = await this.#requests.updateOne({ _id, nextAtMs }, { $set: { nextAtMs: untilMs, isHeld: true } });
-    return held.modifiedCount === 1;
+  async claim({ _id, nextAtMs }: AttachmentRequest, untilMs: number): Promise<boolean> {
+    const result = await this.#requests.updateOne({ _id, nextAtMs }, { $set: { nextAtMs: untilMs, isHeld: true } });
+    return result.modifiedCount === 1;
   }
 
   async release(
@@ -90,59 +90,59 @@ export class AttachmentRequests {
   /** Releases a request and makes the terminal's waiting ones due. Returns false if it was deleted concurrently. */
   async remove({ _id, imei }: Pick<AttachmentRequest, '_id' | 'imei'>): Promise<boolean> {
     const { deletedCount } = await this.#requests.deleteOne({ _id });
-    await this.#redis.zRem(turnsKey(imei), _id);
+    await this.#redis.zRem(slotsKey(imei), _id);
     await this.makeDue(imei, { asked: 0, missed: 0 });
     return deletedCount === 1;
   }
 
   /** Unclaimed requests of a terminal. */
-  async makeDue(imei: string, which: object): Promise<void> {
-    const filter = { ...ofTerminal(imei), ...which, isHeld: false } as object;
+  async makeDue(imei: string, condition: object): Promise<void> {
+    const filter = { ...terminalFilter(imei), ...condition, isHeld: false } as object;
     await this.#requests.updateMany(filter, { $set: { nextAtMs: Date.now() } });
   }
 
   /** Records a received file and returns the number of received ones. */
-  async arrived(requestId: string, fileId: string): Promise<number> {
+  async addReceivedFile(requestId: string, fileId: string): Promise<number> {
     const key = filesKey(requestId);
     await this.#redis.sAdd(key, fileId);
-    await this.#redis.expire(key, rememberedS);
-    return this.arrivedFiles(requestId);
+    await this.#redis.expire(key, filesTtlS);
+    return this.countReceivedFiles(requestId);
   }
 
-  arrivedFiles(requestId: string): Promise<number> {
+  countReceivedFiles(requestId: string): Promise<number> {
     return this.#redis.sCard(filesKey(requestId));
   }
 
   /** Returns whether an alarm of a terminal may be requested now: the number of concurrent ones is limited. */
-  async takeTurn({ _id, imei }: AttachmentRequest, untilMs: number, parallel: number): Promise<boolean> {
-    const values = [String(Date.now()), String(untilMs), String(parallel), _id];
-    return (await this.#redis.eval(turnScript, { keys: [turnsKey(imei)], arguments: values })) === 1;
+  async claimSlot({ _id, imei }: AttachmentRequest, untilMs: number, concurrency: number): Promise<boolean> {
+    const values = [String(Date.now()), String(untilMs), String(concurrency), _id];
+    return (await this.#redis.eval(claimSlotScript, { keys: [slotsKey(imei)], arguments: values })) === 1;
   }
 
-  async endTurn({ _id, imei }: AttachmentRequest): Promise<void> {
-    await this.#redis.zRem(turnsKey(imei), _id);
+  async releaseSlot({ _id, imei }: AttachmentRequest): Promise<void> {
+    await this.#redis.zRem(slotsKey(imei), _id);
   }
 
   /** Marks a terminal as offline, so that its requests cost nothing when it returns. */
-  async noteAway(imei: string): Promise<void> {
-    await this.#redis.sAdd(awayKey, imei);
+  async markOffline(imei: string): Promise<void> {
+    await this.#redis.sAdd(offlineKey, imei);
   }
 
   /** Marks a terminal as online; returns true if requests have waited for it. */
-  async noteBack(imei: string): Promise<boolean> {
-    if ((await this.#redis.sRem(awayKey, imei)) === 0) return false;
+  async markOnline(imei: string): Promise<boolean> {
+    if ((await this.#redis.sRem(offlineKey, imei)) === 0) return false;
     await this.makeDue(imei, { missed: { $gt: 0 } });
     return true;
   }
 }
 
 /** Matches `_id`s that begin with a terminal's number. */
-const ofTerminal = (imei: string) => ({ _id: { $gte: `${imei}:`, $lt: `${imei};` } });
+const terminalFilter = (imei: string) => ({ _id: { $gte: `${imei}:`, $lt: `${imei};` } });
 
 /** Deletes the requests of a deleted vehicle's alarms, whichever terminal raised them. */
-export async function forgetAttachments(
+export async function deleteAttachmentRequests(
   { database }: { readonly database: Database },
   { _id: vehicleId, accountId }: { readonly _id: number; readonly accountId: number },
 ): Promise<void> {
-  await requestsIn(database).deleteMany({ accountId, vehicleId });
+  await requestCollection(database).deleteMany({ accountId, vehicleId });
 }
