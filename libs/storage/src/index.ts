@@ -1,4 +1,11 @@
 export {
+  computeDeliveryId,
+  type DeliveryRepository,
+  type DeliveryUpdate,
+  type NewDelivery,
+} from './delivery-repository.ts';
+export type { DeliverySchedule } from './delivery-schedule.ts';
+export {
   claimDevice,
   type DeviceState,
   deregisterGateway,
@@ -25,6 +32,7 @@ export {
 } from './mongo.ts';
 export { connectRedis, createRedisClient, pingRedis, type Redis } from './redis.ts';
 export { acquireRedisLock, type RedisLock, releaseRedisLock } from './redis-lock.ts';
+export type { ReplayQueue } from './replay-queue.ts';
 export {
   acknowledgeStream,
   cancelStreamRequest,

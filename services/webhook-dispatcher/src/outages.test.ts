@@ -226,10 +226,13 @@ it('deliveries are deleted after thirty days', async () => {
   const delivery = (notificationId: number, ageMs: number): Promise<string> => {
     const about = { accountId: 7, userId: webhook.userId, notificationType: 'sos', imei: '013800138000' };
     const more = { imeiKey: '13800138000', vehicleId: 5, body: '{}', status: 'skipped' as const };
-    return harness.records.add({ webhookId: webhook._id, notificationId, ...about, ...more }, Date.now() - ageMs);
+    return harness.records.deliveries.add(
+      { webhookId: webhook._id, notificationId, ...about, ...more },
+      Date.now() - ageMs,
+    );
   };
   const [old, young] = [await delivery(9_000_001, 30 * dayMs + 1), await delivery(9_000_002, 30 * dayMs - 3_600_000)];
   await harness.startDispatcher({}, { pruneIntervalMs: 50 });
-  await waitFor(async () => (await harness.records.find(old)) === null);
-  expect(await harness.records.find(young)).not.toBeNull();
+  await waitFor(async () => (await harness.records.deliveries.find(old)) === null);
+  expect(await harness.records.deliveries.find(young)).not.toBeNull();
 });

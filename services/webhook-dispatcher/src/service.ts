@@ -204,14 +204,14 @@ function startTasks(
   const requeueLost = async (): Promise<void> => {
     const deadlineMs = performance.now() + requeueTimeoutMs;
     const shouldStop = (): boolean => lifecycle.isStopping || performance.now() >= deadlineMs;
-    const requeued = await records.requeueLost({ beforeMs: Date.now() - requeueAfterMs, shouldStop });
+    const requeued = await records.schedule.requeueLost({ beforeMs: Date.now() - requeueAfterMs, shouldStop });
     if (requeued > 0) log.warn({ mended: requeued }, 'requeued lost deliveries');
   };
   const tasks: readonly (readonly [number, () => Promise<unknown>])[] = [
     [config.WEBHOOK_SWEEP_MS, () => sweep.run()],
     [config.WEBHOOK_NOTICES_MS, () => notices.notifyOwners(() => lifecycle.isStopping)],
     [requeueIntervalMs, requeueLost],
-    [pruneIntervalMs, () => records.prune(Date.now() - config.WEBHOOK_RETENTION_DAYS * dayMs)],
+    [pruneIntervalMs, () => records.deliveries.prune(Date.now() - config.WEBHOOK_RETENTION_DAYS * dayMs)],
   ];
   for (const [intervalMs, task] of tasks) lifecycle.onStop('task', runPeriodically(intervalMs, task, onError));
   const prepare = async (): Promise<void> => {

@@ -190,7 +190,7 @@ async function deliveryOf(
     webhookId,
   }: { mark: string; imei: string; vehicleId: number; webhookId: number | string | undefined },
 ): Promise<string> {
-  return new WebhookRepository(deps.database).add({
+  return new WebhookRepository(deps.database).deliveries.add({
     webhookId: Number(webhookId),
     accountId,
     userId: owner.id,

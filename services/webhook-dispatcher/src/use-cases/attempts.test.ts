@@ -64,7 +64,7 @@ beforeEach(() => {
 
 async function delivery(): Promise<string> {
   notificationId += 1;
-  return records.add({
+  return records.deliveries.add({
     webhookId,
     accountId: 1,
     userId: 2,
@@ -79,7 +79,7 @@ async function delivery(): Promise<string> {
 }
 
 async function found(id: string) {
-  const stored = await records.find(id);
+  const stored = await records.deliveries.find(id);
   if (stored === null) throw new Error('the delivery does not exist');
   return stored;
 }
@@ -99,7 +99,7 @@ describe('a first attempt of a paused webhook', () => {
 
   it('is skipped if the delivery has ended and its message is redelivered after a crash', async () => {
     const id = await delivery();
-    await records.recordAttempt(await found(id), {
+    await records.deliveries.recordAttempt(await found(id), {
       status: 'succeeded',
       attempt,
       request: null,
@@ -108,7 +108,7 @@ describe('a first attempt of a paused webhook', () => {
     const before = await found(id);
     await attempts.runFirst(id, webhookId);
     expect(await found(id)).toEqual(before);
-    expect(await records.findDue([], 10, Number.MAX_SAFE_INTEGER)).not.toContainEqual(
+    expect(await records.schedule.findDue([], 10, Number.MAX_SAFE_INTEGER)).not.toContainEqual(
       expect.objectContaining({ _id: id }),
     );
   });
@@ -122,7 +122,7 @@ describe('a first attempt of a paused webhook', () => {
       request: null,
       nextAttemptAtMs,
     } as const;
-    await records.recordAttempt(await found(id), outcome);
+    await records.deliveries.recordAttempt(await found(id), outcome);
     await attempts.runFirst(id, webhookId);
     expect((await found(id)).nextAttemptAtMs).toBe(nextAttemptAtMs);
   });
@@ -131,10 +131,12 @@ describe('a first attempt of a paused webhook', () => {
 it('an attempt that fails internally is reported, also if it cannot be scheduled again', async () => {
   const errors: unknown[] = [];
   const broken = {
-    claim: async () => true,
-    release: async () => undefined,
-    find: async () => Promise.reject(new Error('the fault')),
-    schedule: async () => Promise.reject(new Error('what follows')),
+    deliveries: {
+      claim: async () => true,
+      release: async () => undefined,
+      find: async () => Promise.reject(new Error('the fault')),
+    },
+    schedule: { set: async () => Promise.reject(new Error('what follows')) },
   } as unknown as WebhookRepository;
   const failing = new Attempts({ ...deps, records: broken, onError: (error) => errors.push(error) });
   // Its message is redelivered.

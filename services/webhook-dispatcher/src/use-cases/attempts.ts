@@ -71,44 +71,44 @@ export class Attempts {
   async #run(bulkhead: EndpointBulkhead, deliveryId: string, isScheduled: boolean): Promise<void> {
     const { records } = this.#deps;
     const untilMs = this.leaseUntilMs();
-    if (!(await records.claim(deliveryId, untilMs))) {
+    if (!(await records.deliveries.claim(deliveryId, untilMs))) {
       // After the attempt in progress, in case that does not end.
-      const dueAtMs = Math.max(await records.claimedUntilMs(deliveryId), Date.now());
-      await records.schedule({ _id: deliveryId, webhookId: bulkhead.webhookId, dueAtMs });
+      const dueAtMs = Math.max(await records.deliveries.claimedUntilMs(deliveryId), Date.now());
+      await records.schedule.set({ _id: deliveryId, webhookId: bulkhead.webhookId, dueAtMs });
       return;
     }
     try {
       const isFinished = await this.#runClaimed(bulkhead, deliveryId);
       // Before the claim ends: a manual retry after that schedules again.
-      if (isFinished && isScheduled) await records.unschedule(deliveryId);
+      if (isFinished && isScheduled) await records.schedule.delete(deliveryId);
     } catch (error) {
       this.#deps.onError(error);
       // From here on it waits in the database and occupies no slot of the first attempts. If that fails, too, the
       // message is redelivered.
-      await records.schedule({
+      await records.schedule.set({
         _id: deliveryId,
         webhookId: bulkhead.webhookId,
         dueAtMs: Date.now() + retryAfterErrorMs,
       });
     } finally {
-      await records.release(deliveryId, untilMs);
+      await records.deliveries.release(deliveryId, untilMs);
     }
   }
 
   /** Returns true if no later attempt is scheduled. */
   async #runClaimed(bulkhead: EndpointBulkhead, deliveryId: string): Promise<boolean> {
     const { records, subscribers } = this.#deps;
-    const delivery = await records.find(deliveryId);
+    const delivery = await records.deliveries.find(deliveryId);
     if (delivery === null || delivery.status !== 'pending') return true;
     const { nextAttemptAtMs } = delivery;
     if (nextAttemptAtMs !== null && nextAttemptAtMs > Date.now()) {
-      await records.schedule({ _id: deliveryId, webhookId: bulkhead.webhookId, dueAtMs: nextAttemptAtMs });
+      await records.schedule.set({ _id: deliveryId, webhookId: bulkhead.webhookId, dueAtMs: nextAttemptAtMs });
       return false;
     }
     const subscriber = await subscribers.findById(bulkhead.webhookId);
     if (subscriber === null || (!isEnabled(subscriber) && delivery.trigger !== 'retry')) {
       const status = subscriber === null ? 'canceled' : 'skipped';
-      await records.finish(deliveryId, status);
+      await records.deliveries.finish(deliveryId, status);
       this.#deps.metrics.deliveries.inc({ status });
       return true;
     }
@@ -156,9 +156,9 @@ export class Attempts {
       outcome.isSuccess || isGone ? null : nextWaitMs(claimed.roundAttempts + 1, { ...attempt, retryAfterMs }, plan);
     const nextAttemptAtMs = waitMs === null ? null : Date.now() + waitMs;
     const { _id, webhookId, vehicleId } = claimed;
-    if (nextAttemptAtMs !== null) await records.schedule({ _id, webhookId, dueAtMs: nextAttemptAtMs });
+    if (nextAttemptAtMs !== null) await records.schedule.set({ _id, webhookId, dueAtMs: nextAttemptAtMs });
     const status = outcome.isSuccess ? 'succeeded' : nextAttemptAtMs === null ? 'failed' : 'pending';
-    await records.recordAttempt(claimed, { status, attempt, request, nextAttemptAtMs });
+    await records.deliveries.recordAttempt(claimed, { status, attempt, request, nextAttemptAtMs });
     if (outcome.isSuccess) health.recordSuccess(webhook._id);
     else health.recordFailure(webhook._id, { isGone, vehicleId });
     if (status !== 'pending') metrics.deliveries.inc({ status });
@@ -167,7 +167,7 @@ export class Attempts {
 
   /** Handles a possibly repeated message: ended deliveries stay ended, and scheduled ones are not made earlier. */
   async #deferFirst(bulkhead: EndpointBulkhead, deliveryId: string, untilMs: number): Promise<void> {
-    const delivery = await this.#deps.records.find(deliveryId);
+    const delivery = await this.#deps.records.deliveries.find(deliveryId);
     if (delivery === null || delivery.status !== 'pending') return;
     await this.#defer(bulkhead, deliveryId, Math.max(untilMs, delivery.nextAttemptAtMs ?? 0), 'breaker');
   }
@@ -179,9 +179,9 @@ export class Attempts {
     reason: 'breaker' | 'slots',
   ): Promise<void> {
     const { records, metrics } = this.#deps;
-    await records.schedule({ _id: deliveryId, webhookId: bulkhead.webhookId, dueAtMs: untilMs });
+    await records.schedule.set({ _id: deliveryId, webhookId: bulkhead.webhookId, dueAtMs: untilMs });
     // A delivery that only waits for a slot is due all the same.
-    if (reason === 'breaker') await records.defer(deliveryId, untilMs);
+    if (reason === 'breaker') await records.deliveries.defer(deliveryId, untilMs);
     metrics.deferred.inc({ reason });
   }
 }

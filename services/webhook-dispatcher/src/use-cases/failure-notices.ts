@@ -55,11 +55,11 @@ export class FailureNotices {
     const { records } = this.#deps;
     const claim = `notice-of-${webhookId}`;
     const untilMs = Date.now() + claimTtlMs;
-    if (!(await records.claim(claim, untilMs))) return;
+    if (!(await records.deliveries.claim(claim, untilMs))) return;
     try {
       await this.#notifyClaimed(webhookId);
     } finally {
-      await records.release(claim, untilMs);
+      await records.deliveries.release(claim, untilMs);
     }
   }
 

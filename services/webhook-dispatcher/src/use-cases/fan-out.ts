@@ -41,7 +41,7 @@ async function deliver(
 ): Promise<void> {
   const webhookId = subscriber.webhook._id;
   const status = isEnabled(subscriber) ? 'pending' : 'skipped';
-  const deliveryId = await records.add({
+  const deliveryId = await records.deliveries.add({
     webhookId,
     accountId,
     userId: ownerUserId,

@@ -6,13 +6,15 @@ type Records = ReplayDeps['records'];
 /** Records with this many matching deliveries. */
 function createFakeRepository(count: number) {
   const requestedLimits: number[] = [];
-  const batches: Parameters<Records['insertReplay']>[0][number][] = [];
+  const batches: Parameters<Records['replays']['insert']>[0][number][] = [];
   const records: Records = {
-    findIds: async (_webhookId, _span, limit) => {
-      requestedLimits.push(limit);
-      return Array.from({ length: Math.min(count, limit) }, (_unused, at) => `d${at}`);
+    deliveries: {
+      findIds: async (_webhookId, _span, limit) => {
+        requestedLimits.push(limit);
+        return Array.from({ length: Math.min(count, limit) }, (_unused, at) => `d${at}`);
+      },
     },
-    insertReplay: async (added) => void batches.push(...added),
+    replays: { insert: async (added) => void batches.push(...added) },
   };
   return { records, requestedLimits, batches };
 }

@@ -1,9 +1,12 @@
 import { randomBytes } from 'node:crypto';
-import type { WebhookRepository } from '@fleet/storage';
+import type { DeliveryRepository, ReplayQueue } from '@fleet/storage';
 
 /** Dependencies of a replay. */
 export interface ReplayDeps {
-  readonly records: Pick<WebhookRepository, 'findIds' | 'insertReplay'>;
+  readonly records: {
+    readonly deliveries: Pick<DeliveryRepository, 'findIds'>;
+    readonly replays: Pick<ReplayQueue, 'insert'>;
+  };
   readonly replayPerSecond: number;
 }
 
@@ -23,7 +26,7 @@ const maxDeliveries = 10_000;
  * response, so that a crash loses none.
  */
 export async function queueReplay({ records, replayPerSecond }: ReplayDeps, replay: Replay): Promise<number> {
-  const ids = await records.findIds(replay.webhookId, replay, maxDeliveries);
+  const ids = await records.deliveries.findIds(replay.webhookId, replay, maxDeliveries);
   const id = randomBytes(12).toString('hex');
   const nowMs = Date.now();
   // One document for each second.
@@ -34,6 +37,6 @@ export async function queueReplay({ records, replayPerSecond }: ReplayDeps, repl
     deliveryIds: ids.slice(batchIndex * batchSize, (batchIndex + 1) * batchSize),
     dueAtMs: nowMs + batchIndex * 1_000,
   }));
-  await records.insertReplay(batches);
+  await records.replays.insert(batches);
   return ids.length;
 }

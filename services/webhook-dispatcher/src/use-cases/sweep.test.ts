@@ -1,13 +1,10 @@
-import type { DeliveryRecord, DueDelivery, WebhookRepository } from '@fleet/storage';
+import type { DeliveryRecord, DueDelivery } from '@fleet/storage';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { EndpointBulkheads } from '../net/endpoint-bulkhead.ts';
-import { retryDelivery } from './retry.ts';
-import { Sweep } from './sweep.ts';
+import { type RetryDeps, retryDelivery } from './retry.ts';
+import { Sweep, type SweepDeps } from './sweep.ts';
 
-type Records = Pick<
-  WebhookRepository,
-  'find' | 'claimedUntilMs' | 'restart' | 'schedule' | 'claimReplays' | 'deleteReplay' | 'findDue'
->;
+type Records = SweepDeps['records'] & RetryDeps['records'];
 
 const webhookId = 4;
 let statuses: Map<string, DeliveryRecord['status']>;
@@ -28,16 +25,22 @@ beforeEach(() => {
     onFree: () => undefined,
   });
   records = {
-    find: async (_id) => ({ _id, webhookId, status: statuses.get(_id) }) as DeliveryRecord,
-    claimedUntilMs: async () => 0,
-    restart: async (id) => {
-      statuses.set(id, 'pending');
-      return true;
+    deliveries: {
+      find: async (_id) => ({ _id, webhookId, status: statuses.get(_id) }) as DeliveryRecord,
+      claimedUntilMs: async () => 0,
+      restart: async (id) => {
+        statuses.set(id, 'pending');
+        return true;
+      },
     },
-    schedule: async ({ _id }) => void found.push([_id, statuses.get(_id)]),
-    claimReplays: async () => [{ _id: 'r:0', webhookId, deliveryIds: ['a', 'b'], dueAtMs: 0 }],
-    deleteReplay: async () => undefined,
-    findDue: async () => [],
+    schedule: {
+      set: async ({ _id }) => void found.push([_id, statuses.get(_id)]),
+      findDue: async () => [],
+    },
+    replays: {
+      claimDue: async () => [{ _id: 'r:0', webhookId, deliveryIds: ['a', 'b'], dueAtMs: 0 }],
+      delete: async () => undefined,
+    },
   };
 });
 afterEach(() => {
@@ -78,9 +81,9 @@ describe('a replay', () => {
     const ids = (name: string): string[] => Array.from({ length: 10 }, (_unused, at) => `${name}${at}`);
     const part = (name: string, of = webhookId) => ({ _id: name, webhookId: of, deliveryIds: ids(name), dueAtMs: 0 });
     const polls = [[part('a'), part('b'), part('c'), part('x', 5)], [part('d')], [part('e')]];
-    records.claimReplays = async () => polls.shift() ?? [];
+    records.replays.claimDue = async () => polls.shift() ?? [];
     const due = new Map<string, number>();
-    records.schedule = async ({ _id, dueAtMs }) => void due.set(_id, dueAtMs);
+    records.schedule.set = async ({ _id, dueAtMs }) => void due.set(_id, dueAtMs);
     // Both clocks advance only between polls: a pause of the machine between two readings would count as time.
     let atMs = 0;
     jest.spyOn(Date, 'now').mockImplementation(() => 1_000_000 + atMs);

@@ -1,10 +1,14 @@
-import type { DueDelivery, WebhookRepository } from '@fleet/storage';
+import type { DeliveryRepository, DeliverySchedule, DueDelivery, ReplayQueue } from '@fleet/storage';
 import type { EndpointBulkhead, EndpointBulkheads } from '../net/endpoint-bulkhead.ts';
 import type { Attempts } from './attempts.ts';
 
 /** Dependencies of the poll. */
 export interface SweepDeps {
-  readonly records: Pick<WebhookRepository, 'findDue' | 'claimReplays' | 'restart' | 'schedule' | 'deleteReplay'>;
+  readonly records: {
+    readonly deliveries: Pick<DeliveryRepository, 'restart'>;
+    readonly schedule: Pick<DeliverySchedule, 'set' | 'findDue'>;
+    readonly replays: Pick<ReplayQueue, 'claimDue' | 'delete'>;
+  };
   readonly attempts: Pick<Attempts, 'runScheduled' | 'leaseUntilMs'>;
   readonly bulkheads: EndpointBulkheads;
   readonly replayPerSecond: number;
@@ -44,7 +48,7 @@ export class Sweep {
     this.#resumeQueues();
     for (let isMore = true; isMore && !this.#isStopped; ) {
       const excluded = new Set([...bulkheads.withoutSlots, ...this.#queues.keys()]);
-      const due = await records.findDue([...excluded], readBatchSize);
+      const due = await records.schedule.findDue([...excluded], readBatchSize);
       const added = due.filter((each) => this.#enqueue(each));
       for (const webhookId of new Set(added.map((each) => each.webhookId))) this.drain(bulkheads.get(webhookId));
       isMore = due.length === readBatchSize && added.length > 0;
@@ -112,15 +116,15 @@ export class Sweep {
    */
   async #replay(): Promise<void> {
     const { records, attempts, replayPerSecond } = this.#deps;
-    for (const { _id, webhookId, deliveryIds } of await records.claimReplays(attempts.leaseUntilMs())) {
+    for (const { _id, webhookId, deliveryIds } of await records.replays.claimDue(attempts.leaseUntilMs())) {
       const beginMs = Date.now() + this.#reserveSecond(webhookId);
       for (const [at, id] of deliveryIds.entries()) {
         const dueAtMs = beginMs + Math.floor((at * 1_000) / replayPerSecond);
         // Pending before it is due, as with a retry: the poll of another replica may find it immediately.
-        await records.restart(id, ['failed', 'skipped'], 'replay', dueAtMs);
-        await records.schedule({ _id: id, webhookId, dueAtMs });
+        await records.deliveries.restart(id, ['failed', 'skipped'], 'replay', dueAtMs);
+        await records.schedule.set({ _id: id, webhookId, dueAtMs });
       }
-      await records.deleteReplay(_id);
+      await records.replays.delete(_id);
     }
   }
 

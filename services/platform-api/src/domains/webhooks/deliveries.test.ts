@@ -45,7 +45,7 @@ function dispatcher(responses: Parameters<typeof startFakeDispatcher>[1] = {}) {
 
 let notificationId = 0;
 const add = (more: object = {}, atMs?: number): Promise<string> =>
-  webhookRepository(harness.deps).add(
+  webhookRepository(harness.deps).deliveries.add(
     {
       webhookId,
       accountId: user.accountId,
@@ -74,10 +74,15 @@ const attempt: AttemptRecord = {
 
 async function attempted(id: string, status: 'succeeded' | 'failed', more: Partial<AttemptRecord> = {}): Promise<void> {
   const records = webhookRepository(harness.deps);
-  const claimed = await records.find(id);
+  const claimed = await records.deliveries.find(id);
   if (claimed === null) throw new Error('not there');
   const request = { headers: [{ name: 'X-Webhook-Secret', value: '****cret' }], body: '{"date":1}' };
-  await records.recordAttempt(claimed, { status, attempt: { ...attempt, ...more }, request, nextAttemptAtMs: null });
+  await records.deliveries.recordAttempt(claimed, {
+    status,
+    attempt: { ...attempt, ...more },
+    request,
+    nextAttemptAtMs: null,
+  });
 }
 
 describe('deliveries', () => {
@@ -173,11 +178,11 @@ describe('deliveries', () => {
     const [waiting, done] = [await add(), await add()];
     await attempted(done, 'succeeded');
     const records = webhookRepository(harness.deps);
-    await records.schedule({ _id: waiting, webhookId, dueAtMs: Date.now() + 1_000_000 });
+    await records.schedule.set({ _id: waiting, webhookId, dueAtMs: Date.now() + 1_000_000 });
     await client.delete(at);
-    expect(await records.find(waiting)).toMatchObject({ status: 'canceled', nextAttemptAtMs: null });
-    expect(await records.find(done)).toMatchObject({ status: 'succeeded' });
-    const due = await records.findDue([], 1_000, Date.now() + 2_000_000);
+    expect(await records.deliveries.find(waiting)).toMatchObject({ status: 'canceled', nextAttemptAtMs: null });
+    expect(await records.deliveries.find(done)).toMatchObject({ status: 'succeeded' });
+    const due = await records.schedule.findDue([], 1_000, Date.now() + 2_000_000);
     expect(due.filter((each) => each.webhookId === webhookId)).toEqual([]);
   });
 

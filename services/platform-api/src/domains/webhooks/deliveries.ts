@@ -43,7 +43,7 @@ export async function listDeliveries(
   };
   const { field, direction } = parseSort(query.sort);
   const order = { field: field === 'created_at' ? ('createdAtMs' as const) : ('number' as const), direction };
-  return webhookRepository(deps).list(id, filter, { ...paging, order });
+  return webhookRepository(deps).deliveries.list(id, filter, { ...paging, order });
 }
 
 export async function getDelivery(
@@ -53,7 +53,7 @@ export async function getDelivery(
   deliveryId: string,
 ): Promise<DeliveryRecord> {
   await getWebhook(deps, caller, id);
-  const delivery = await webhookRepository(deps).find(deliveryId);
+  const delivery = await webhookRepository(deps).deliveries.find(deliveryId);
   if (delivery?.webhookId !== id) throw deliveryNotFound();
   return delivery;
 }
@@ -134,7 +134,7 @@ export async function webhookStats(
   nowMs = Date.now(),
 ): Promise<DeliveryStats> {
   await getWebhook(deps, caller, id);
-  return webhookRepository(deps).stats(id, nowMs - dayMs);
+  return webhookRepository(deps).deliveries.stats(id, nowMs - dayMs);
 }
 
 async function withTimeout<T>(pending: Promise<T>): Promise<T> {

@@ -1,0 +1,44 @@
+import type { Collection } from './mongo.ts';
+import type { DeliveryRecord, DeliveryStats, DeliveryStatus } from './webhook-types.ts';
+
+/** Newest deliveries whose attempts are read for percentiles. */
+const sampleSize = 5_000;
+
+/** Returns statistics of a webhook's deliveries created since a time. */
+export async function computeDeliveryStats(
+  deliveries: Collection<DeliveryRecord>,
+  webhookId: number,
+  sinceMs: number,
+): Promise<DeliveryStats> {
+  const query = { webhookId, createdAtMs: { $gte: sinceMs } };
+  const count = (status: DeliveryStatus): Promise<number> => deliveries.countDocuments({ ...query, status });
+  const [total, succeeded, failed, skipped, pending] = await Promise.all([
+    deliveries.countDocuments(query),
+    count('succeeded'),
+    count('failed'),
+    count('skipped'),
+    count('pending'),
+  ]);
+  const sample = await deliveries
+    .find(query, { projection: { 'attempts.durationMs': 1 } })
+    .sort({ number: -1 })
+    .limit(sampleSize)
+    .toArray();
+  const durations = sample
+    .flatMap(({ attempts }) => attempts.map(({ durationMs }) => durationMs))
+    .toSorted((a, b) => a - b);
+  return {
+    total,
+    succeeded,
+    failed,
+    skipped,
+    pending,
+    successRate: succeeded + failed === 0 ? null : succeeded / (succeeded + failed),
+    p50Ms: percentile(durations, 0.5),
+    p95Ms: percentile(durations, 0.95),
+  };
+}
+
+/** Returns the nearest-rank percentile of sorted numbers. */
+const percentile = (sorted: readonly number[], fraction: number): number | null =>
+  sorted[Math.max(0, Math.ceil(sorted.length * fraction) - 1)] ?? null;
