@@ -31,7 +31,7 @@ const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 
 /** Returns for how many days an account retains all of its positions. */
-const wholeDays =
+const fullDays =
   (deps: Deps) =>
   async (accountId: number): Promise<number> =>
     (await accountConfig(deps, { accountId })).retention.locations_days;
@@ -67,7 +67,7 @@ export const jobs: readonly Job[] = [
   {
     name: 'positions',
     everyMs: hourMs,
-    runSlice: (deps, slice) => applyPositionRetention(deps, slice, wholeDays(deps)),
+    runSlice: (deps, slice) => applyPositionRetention(deps, slice, fullDays(deps)),
   },
   { name: 'former drivers', everyMs: 24 * hourMs, run: (deps) => purgeArchivedNames(deps) },
   { name: 'document expiry', everyMs: hourMs, run: (deps) => raiseDocumentExpiry(deps) },

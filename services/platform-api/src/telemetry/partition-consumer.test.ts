@@ -5,7 +5,7 @@ import { Registry } from '@fleet/service-kit';
 import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, expect, it, jest } from '@jest/globals';
 import { readLastLocations } from '../domains/last-positions/store.ts';
-import { readDay } from '../domains/positions/store.ts';
+import { readDay } from '../domains/positions/bucket-reader.ts';
 import { storeStates } from '../domains/vehicle-states/commands.ts';
 import { readStatesOfRedis, readStoredStates } from '../domains/vehicle-states/queries.ts';
 import { defaultRuleSettings } from '../rules/settings.ts';

@@ -9,7 +9,7 @@ import { ServerProcess, waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { LastLocation } from '../domains/last-positions/schema.ts';
 import { readLastLocations } from '../domains/last-positions/store.ts';
-import { readPositions } from '../domains/positions/store.ts';
+import { readPositions } from '../domains/positions/bucket-reader.ts';
 import { PresenceStore } from '../event-consumers/presence-store.ts';
 import { newImei } from '../testing/fake-terminals.ts';
 import { type Client, type Data, PlatformHarness } from '../testing/platform-harness.ts';

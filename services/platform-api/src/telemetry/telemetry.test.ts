@@ -13,7 +13,7 @@ import { ServerProcess, waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { create, type PlatformApi } from '../assembly/service.ts';
 import { readLastLocations, writeLastLocation } from '../domains/last-positions/store.ts';
-import { readPositions } from '../domains/positions/store.ts';
+import { readPositions } from '../domains/positions/bucket-reader.ts';
 import { readStates } from '../domains/vehicle-states/queries.ts';
 import type { AttachmentRequest } from '../event-consumers/attachment-request-store.ts';
 import { PresenceStore } from '../event-consumers/presence-store.ts';

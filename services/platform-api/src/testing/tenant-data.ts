@@ -6,7 +6,7 @@ import { createMediaUrl } from '../domains/media/urls.ts';
 import { chatMessageCollection } from '../domains/messaging/store.ts';
 import type { Notification } from '../domains/notifications/schema.ts';
 import { notificationsIn } from '../domains/notifications/store.ts';
-import { appendPositions } from '../domains/positions/store.ts';
+import { appendPositions } from '../domains/positions/bucket-writer.ts';
 import { mediaPodId } from './fake-media-pod.ts';
 import { newMedia } from './media-records.ts';
 import { pdf } from './pdf.ts';

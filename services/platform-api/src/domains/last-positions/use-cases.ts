@@ -11,7 +11,7 @@ import { type VisibleVehicle, visibleVehicles } from '../vehicles/visibility.ts'
 import type { LocationResponse } from './responses.ts';
 import { readLastLocations } from './store.ts';
 
-type Parts = Pick<Deps, 'records' | 'redis'>;
+type LastPositionDeps = Pick<Deps, 'records' | 'redis'>;
 type AddressDeps = Pick<Deps, 'database' | 'limits' | 'log' | 'maps'>;
 
 /** Largest number of names or numbers in a query. */
@@ -39,7 +39,7 @@ async function reported(
  * reported.
  */
 export async function latestLocations(
-  deps: Parts & AddressDeps,
+  deps: LastPositionDeps & AddressDeps,
   caller: Caller,
   query: { readonly imei?: string; readonly updated_since?: string; readonly address?: boolean },
   nowMs = Date.now(),
@@ -86,7 +86,7 @@ export interface VehicleNumber {
  * the terminal sends; until the terminal connects, it has the recorded form.
  */
 export async function imeisOfVehicles(
-  deps: Parts & Pick<Deps, 'log'>,
+  deps: LastPositionDeps & Pick<Deps, 'log'>,
   caller: Caller,
   query: { readonly vehicle_no?: string },
 ): Promise<VehicleNumber[]> {

@@ -7,7 +7,7 @@ import { mergeAttributes } from './apply-updates.ts';
 import type { Notification } from './schema.ts';
 
 /** Dependencies of a confirmation at a terminal. */
-export type ConfirmParts = Pick<Deps, 'records' | 'redis' | 'commandClient' | 'limits' | 'log'>;
+export type ConfirmDeps = Pick<Deps, 'records' | 'redis' | 'commandClient' | 'limits' | 'log'>;
 
 /** Bits of the alarm word that a terminal keeps set until the alarm is confirmed (docs/reference/notifications.md). */
 const confirmedBits = new Set([0, 3, 20, 21, 22, 27, 28, 31]);
@@ -19,7 +19,7 @@ const timeoutMs = 5_000;
  * unavailable terminal is not an error; the next acknowledgement tries again.
  */
 export async function confirmAtTerminal(
-  parts: ConfirmParts,
+  deps: ConfirmDeps,
   notification: Notification,
   requestId: string,
 ): Promise<Notification> {
@@ -27,37 +27,37 @@ export async function confirmAtTerminal(
   const { bit } = attributes;
   if (attributes['terminal_confirmed'] === true || notification.type === 'unknown_alarm') return notification;
   if (typeof bit !== 'number' || !confirmedBits.has(bit)) return notification;
-  const isConfirmed = await sendConfirmation(parts, notification, bit, requestId);
+  const isConfirmed = await sendConfirmation(deps, notification, bit, requestId);
   if (attributes['terminal_confirmed'] === isConfirmed) return notification;
   const change = { terminal_confirmed: isConfirmed };
-  return (await mergeAttributes(parts.records, notification._id, change)) ?? notification;
+  return (await mergeAttributes(deps.records, notification._id, change)) ?? notification;
 }
 
 async function sendConfirmation(
-  parts: ConfirmParts,
+  deps: ConfirmDeps,
   notification: Notification,
   bit: number,
   requestId: string,
 ): Promise<boolean> {
   const imei = terminalKey(notification.imei);
   if (imei === null) return false;
-  const vehicle = await findVehicleByImei(parts.records, imei);
+  const vehicle = await findVehicleByImei(deps.records, imei);
   // The terminal is in another vehicle now, perhaps in another account.
   if (vehicle?._id !== notification.vehicleId || vehicle.accountId !== notification.accountId) return false;
   try {
     // A terminal above its command limit counts as unavailable; the acknowledgement stays.
-    await parts.limits.consume('command', imei);
-    const outcome = await parts.commandClient.send({
+    await deps.limits.consume('command', imei);
+    const outcome = await deps.commandClient.send({
       imei,
       // Serial number 0: all alarms of the type, as several may have been folded into one notification.
       command: { kind: 'confirmAlarm', alarmSerialNo: 0, alarmTypes: 2 ** bit },
       correlationId: requestId,
       timeoutMs,
-      isClaimed: async (each) => (await readDevice(parts.redis, each)) !== null,
+      isClaimed: async (each) => (await readDevice(deps.redis, each)) !== null,
     });
     return outcome.kind === 'answered' && outcome.answer.result === 0;
   } catch (error) {
-    parts.log.warn({ err: error }, 'could not confirm an alarm at its terminal');
+    deps.log.warn({ err: error }, 'could not confirm an alarm at its terminal');
     return false;
   }
 }

@@ -9,7 +9,7 @@ import { audit } from '../audit/use-cases.ts';
 import { mayViewVideo } from '../media/access.ts';
 import { mediaUrlBuilder } from '../media/urls.ts';
 import { findVisibility, visibleVehicle, visibleVehicles } from '../vehicles/visibility.ts';
-import { type ConfirmParts, confirmAtTerminal } from './confirm.ts';
+import { type ConfirmDeps, confirmAtTerminal } from './confirm.ts';
 import { toViewerResponse } from './responses.ts';
 import { dayAt, readRecordDate, requireKnownFilter, windowOfDay } from './rules.ts';
 import type { ListQuery, Notification, NotificationResponse, VehicleListQuery } from './schema.ts';
@@ -100,7 +100,7 @@ export async function toNotificationsResponse(
  * keeps the alarm set until then, the alarm is confirmed there.
  */
 export async function acknowledge(
-  deps: AcknowledgeParts,
+  deps: AcknowledgeDeps,
   caller: Caller,
   id: number,
   options: { readonly note: string | null; readonly requestId: string },
@@ -121,7 +121,7 @@ export async function acknowledge(
   return recipients;
 }
 
-type AcknowledgeParts = ConfirmParts & { readonly notifications: Pick<Deps['notifications'], 'publish'> };
+type AcknowledgeDeps = ConfirmDeps & { readonly notifications: Pick<Deps['notifications'], 'publish'> };
 
 /** Concurrent changes of the same record are rare. */
 const maxAttempts = 10;

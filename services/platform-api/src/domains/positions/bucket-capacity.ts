@@ -27,21 +27,21 @@ export class BucketCapacity {
     return bounds;
   }
 
-  /** Leaves out the points that exceed the limit. */
+  /** Drops the points that exceed the limit. */
   trim(
     given: ReadonlyMap<string, BucketFields>,
     maxPoints: number,
-  ): { buckets: Map<string, BucketFields>; leftOut: number } {
-    let leftOut = 0;
+  ): { buckets: Map<string, BucketFields>; dropped: number } {
+    let dropped = 0;
     const buckets = new Map<string, BucketFields>();
     for (const [id, { head, points }] of given) {
       const room = Math.max(0, maxPoints - (this.#counts.get(id) ?? 0));
       const all = Object.entries(points);
-      leftOut += Math.max(0, all.length - room);
+      dropped += Math.max(0, all.length - room);
       if (room > 0)
         buckets.set(id, { head, points: all.length <= room ? points : Object.fromEntries(all.slice(0, room)) });
     }
-    return { buckets, leftOut };
+    return { buckets, dropped };
   }
 
   /** Counts written points; failed writes are retried and not counted. Returns the buckets that are now full. */

@@ -1,1 +1,1 @@
-export { appendPositions, type DroppedPoints } from './store.ts';
+export { appendPositions, type DroppedPoints } from './bucket-writer.ts';

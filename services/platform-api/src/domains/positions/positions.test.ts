@@ -6,8 +6,8 @@ import { type Client, PlatformHarness } from '../../testing/platform-harness.ts'
 import { testPosition } from '../../testing/positions.ts';
 import type { LastLocation } from '../last-positions/schema.ts';
 import { recordNotification } from '../notifications/use-cases.ts';
+import { appendPositions } from './bucket-writer.ts';
 import { csvCell } from './export.ts';
-import { appendPositions } from './store.ts';
 
 jest.setTimeout(60_000);
 let harness: PlatformHarness;

@@ -1,1 +1,1 @@
-export { knownPoints } from './store.ts';
+export { knownPoints } from './known-points.ts';

@@ -1,9 +1,9 @@
 import { movingFromKmh } from '../../platform/constants.ts';
 import type { Deps } from '../../platform/deps.ts';
+import { readPositions } from './bucket-reader.ts';
 import { filterFix, isFix, toPosition } from './fixes.ts';
 import type { Point, Window } from './schema.ts';
 import { simplify } from './simplify.ts';
-import { readPositions } from './store.ts';
 
 /** The recent track of a vehicle, for a map. */
 export interface Track {

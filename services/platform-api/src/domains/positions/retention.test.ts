@@ -8,9 +8,11 @@ import { testPosition } from '../../testing/positions.ts';
 import type { LastLocation } from '../last-positions/schema.ts';
 import { configOf } from '../preferences/store.ts';
 import { accountConfig } from '../preferences/use-cases.ts';
+import { readPositions } from './bucket-reader.ts';
+import { appendPositions } from './bucket-writer.ts';
 import { applyPositionRetention, downsample } from './retention.ts';
 import type { NewPoint, Point } from './schema.ts';
-import { appendPositions, daysOf, readPositions } from './store.ts';
+import { findVehicleDays } from './vehicle-days.ts';
 
 // Uses a real server on a machine that may be busy.
 jest.setTimeout(120_000);
@@ -31,10 +33,10 @@ afterAll(async () => {
 const dayMs = 86_400_000;
 const noon = Date.parse('2026-01-31T12:00:00Z');
 const config = loadConfig({ MONGODB_URL: 'mongodb://x/y', NATS_URL: 'nats://x', REDIS_URL: 'redis://x' });
-const wholeDays = async (accountId: number): Promise<number> =>
+const fullDays = async (accountId: number): Promise<number> =>
   (await accountConfig({ records, config }, { accountId })).retention.locations_days;
 const sweep = (days: number, turn = { from: 1, isOver: () => false }) =>
-  applyPositionRetention({ database, config }, turn, wholeDays, noon + days * dayMs);
+  applyPositionRetention({ database, config }, turn, fullDays, noon + days * dayMs);
 
 let vehicleId = 0;
 beforeEach(async () => {
@@ -74,10 +76,10 @@ describe('history of a vehicle', () => {
     await sweep(180 + 732);
     expect(await read()).toEqual([]);
     expect(await buckets()).toBe(0);
-    expect((await daysOf(database, vehicleId))?.days).toEqual({});
+    expect((await findVehicleDays(database, vehicleId))?.days).toEqual({});
   });
 
-  it('is thinned per terminal and day, and accepts late points afterwards', async () => {
+  it('is downsampled per terminal and day, and accepts late points afterwards', async () => {
     await appendPositions(database, [...minutes(10), ...minutes(10, '222'), point(86_400 * 5)]);
     await sweep(183);
     expect(await read()).toHaveLength(4);
@@ -88,7 +90,7 @@ describe('history of a vehicle', () => {
     expect(await read()).toHaveLength(4);
   });
 
-  it('accepts late points of a day that was thinned after this process wrote to it', async () => {
+  it('accepts late points of a day that was downsampled after this process wrote to it', async () => {
     await appendPositions(database, minutes(10), { nowMs: noon + 3_600_000 });
     await sweep(183);
     expect(await read()).toHaveLength(2);
@@ -96,9 +98,9 @@ describe('history of a vehicle', () => {
     expect((await read()).map(({ position }) => (position.timestamp - noon) / 1_000)).toEqual([0, 31, 300]);
   });
 
-  it('is thinned in slices, each continuing where the previous one stopped', async () => {
+  it('is downsampled in slices, each continuing where the previous one stopped', async () => {
     const isWhole = async (imei: string): Promise<boolean> =>
-      Object.entries((await daysOf(database, vehicleId))?.days ?? {}).some(
+      Object.entries((await findVehicleDays(database, vehicleId))?.days ?? {}).some(
         ([key, kind]) => key.endsWith(imei) && kind === 'full',
       );
     await appendPositions(database, [...minutes(10), ...minutes(10, '222')]);

@@ -1,14 +1,16 @@
 import type { JobSlice } from '../../jobs/job-slice.ts';
 import { dayMs } from '../../platform/constants.ts';
 import type { Deps } from '../../platform/deps.ts';
+import { readDay } from './bucket-reader.ts';
+import { parseDayKey } from './buckets.ts';
 import { isFix } from './fixes.ts';
 import type { Point, VehicleDays } from './schema.ts';
-import { dayKey, daysFrom, deleteDay, downsampleDay, readDay } from './store.ts';
+import { deleteDay, downsampleDay, listVehicleDays } from './vehicle-days.ts';
 
-type Parts = Pick<Deps, 'database' | 'config'>;
+type RetentionDeps = Pick<Deps, 'database' | 'config'>;
 
 /** Returns for how many days an account retains all points. */
-export type WholeDays = (accountId: number) => Promise<number>;
+export type FullHistoryDays = (accountId: number) => Promise<number>;
 
 const downsampleIntervalMs = 300_000;
 
@@ -17,21 +19,21 @@ const maxVehicles = 1_000;
 const pageSize = 100;
 
 /**
- * Thins the history that is past the account's days of complete history, and removes what is past retention. Returns
+ * Downsamples the history that is past the account's days of complete history, and removes what is past retention. Returns
  * the vehicle to continue with, or null if all is done. It goes by ids, so that deleted vehicles are included.
  */
 export async function applyPositionRetention(
-  deps: Parts,
+  deps: RetentionDeps,
   { from, isOver }: JobSlice,
-  wholeDaysOf: WholeDays,
+  fullDaysOf: FullHistoryDays,
   nowMs = Date.now(),
 ): Promise<number | null> {
-  const wholeDays = daysByAccount(wholeDaysOf);
+  const fullDays = daysByAccount(fullDaysOf);
   let next = from;
   for (let read = 0; read < maxVehicles; read += pageSize) {
-    const page = await daysFrom(deps.database, next, pageSize);
+    const page = await listVehicleDays(deps.database, next, pageSize);
     for (const days of page) {
-      if (!(await applyToVehicle(deps, days, await wholeDays(days.accountId), nowMs, isOver))) return days.vehicleId;
+      if (!(await applyToVehicle(deps, days, await fullDays(days.accountId), nowMs, isOver))) return days.vehicleId;
       next = days.vehicleId + 1;
     }
     if (page.length < pageSize) return null;
@@ -41,26 +43,21 @@ export async function applyPositionRetention(
 
 /** Returns false if the time is over and some history may be left. */
 async function applyToVehicle(
-  deps: Parts,
+  deps: RetentionDeps,
   known: VehicleDays,
-  wholeDays: number,
+  fullDays: number,
   nowMs: number,
   isOver: () => boolean,
 ): Promise<boolean> {
-  const { LOCATION_RETENTION_DAYS: keptDays } = deps.config;
+  const { LOCATION_RETENTION_DAYS: retentionDays } = deps.config;
   for (const [key, kind] of Object.entries(known.days)) {
-    const { day, imei } = dayKey(key);
+    const { day, imei } = parseDayKey(key);
     const ageDays = (nowMs - Date.parse(day) - dayMs) / dayMs;
-    if (ageDays > wholeDays + keptDays) await deleteDay(deps.database, known, day, imei);
-    else if (kind === 'full' && ageDays > wholeDays)
-      await downsampleDay(
-        deps.database,
-        known,
-        day,
-        imei,
-        downsample(await readDay(deps.database, known.vehicleId, day, imei)),
-      );
-    else continue;
+    if (ageDays > fullDays + retentionDays) await deleteDay(deps.database, known, day, imei);
+    else if (kind === 'full' && ageDays > fullDays) {
+      const points = await readDay(deps.database, known.vehicleId, day, imei);
+      await downsampleDay(deps.database, known, day, imei, downsample(points));
+    } else continue;
     // Checked after a change, so that each slice makes progress.
     if (isOver()) return false;
   }
@@ -68,7 +65,7 @@ async function applyToVehicle(
 }
 
 /** Returns for how many days an account retains all points; looks up each account once. */
-function daysByAccount(read: WholeDays): WholeDays {
+function daysByAccount(read: FullHistoryDays): FullHistoryDays {
   const known = new Map<number, number>();
   return async (accountId) => {
     const days = known.get(accountId) ?? (await read(accountId));

@@ -3,14 +3,14 @@ import { readStates } from '../vehicle-states/queries.ts';
 import { isStateOf } from '../vehicle-states/vehicle-state.ts';
 import type { Vehicle } from '../vehicles/schema.ts';
 
-type Parts = Pick<Deps, 'records' | 'redis' | 'log'>;
+type DistanceDeps = Pick<Deps, 'records' | 'redis' | 'log'>;
 
 /**
  * Returns the distance that vehicles have travelled with their current terminals, by vehicle id. Vehicles that have not
  * reported are absent, and all are while neither Redis nor the database is available.
  */
 export async function travelledKm(
-  { redis, records, log }: Parts,
+  { redis, records, log }: DistanceDeps,
   vehicles: readonly Pick<Vehicle, '_id' | 'imei' | 'terminalSinceMs'>[],
 ): Promise<ReadonlyMap<number, number>> {
   const byImei = new Map(vehicles.flatMap((vehicle) => (vehicle.imei === null ? [] : [[vehicle.imei, vehicle]])));

@@ -7,6 +7,7 @@ import { findDriverNames } from '../drivers/queries.ts';
 import type { LocationResponse } from '../last-positions/responses.ts';
 import type { Vehicle } from '../vehicles/schema.ts';
 import { type VisibleVehicle, visibleVehicle } from '../vehicles/visibility.ts';
+import { readPositions } from './bucket-reader.ts';
 import { toPosition } from './fixes.ts';
 import { type HistoryFrame, toPointResponse, toTripResponse } from './responses.ts';
 import {
@@ -19,10 +20,9 @@ import {
   type Window,
 } from './schema.ts';
 import { simplify } from './simplify.ts';
-import { readPositions } from './store.ts';
 import { type Trip, TripFinder } from './trips.ts';
 
-type Parts = Pick<Deps, 'records' | 'database'>;
+type HistoryDeps = Pick<Deps, 'records' | 'database'>;
 
 /** A notification of a vehicle, as trips count them. */
 interface VehicleEvent {
@@ -51,7 +51,7 @@ const maxRead = 200_000;
 
 /** Returns the positions of a vehicle with all of its terminals, oldest first. */
 export async function locationsOf(
-  deps: Parts,
+  deps: HistoryDeps,
   caller: Caller,
   vehicleId: number,
   query: LocationsQuery,
@@ -82,7 +82,7 @@ interface Page {
 }
 
 /** Reads a limited number of points of a window. */
-async function readSome({ database }: Parts, vehicleId: number, window: Window, limit: number): Promise<Page> {
+async function readSome({ database }: HistoryDeps, vehicleId: number, window: Window, limit: number): Promise<Page> {
   const points: Point[] = [];
   for await (const point of readPositions(database, vehicleId, window)) {
     points.push(point);
@@ -115,7 +115,7 @@ const marginMs = 12 * 3_600_000;
  * on each call, and so include late points.
  */
 export async function tripsOf(
-  deps: Parts,
+  deps: HistoryDeps,
   caller: Caller,
   vehicleId: number,
   query: TripsQuery,
@@ -138,7 +138,7 @@ export async function tripsOf(
 }
 
 async function findTrips(
-  { database }: Parts,
+  { database }: HistoryDeps,
   vehicleId: number,
   { fromMs, toMs }: Window,
   nowMs: number,

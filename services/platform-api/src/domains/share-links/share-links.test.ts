@@ -5,7 +5,7 @@ import { type Client, type Data, PlatformHarness } from '../../testing/platform-
 import { testPosition } from '../../testing/positions.ts';
 import type { LastLocation } from '../last-positions/schema.ts';
 import { writeLastLocation } from '../last-positions/store.ts';
-import { appendPositions } from '../positions/store.ts';
+import { appendPositions } from '../positions/bucket-writer.ts';
 import { assertLive, createSlug, estimateArrivalMs, slugPattern } from './rules.ts';
 import { shareLinkCollection } from './store.ts';
 

@@ -5,9 +5,10 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { testPosition } from '../../testing/positions.ts';
 import { tooLargeError } from '../../testing/too-large-error.ts';
 import type { LastLocation } from '../last-positions/schema.ts';
+import { readPositions } from './bucket-reader.ts';
+import { appendPositions } from './bucket-writer.ts';
 import { pack, unpack } from './packing.ts';
 import type { NewPoint, Point } from './schema.ts';
-import { appendPositions, readPositions } from './store.ts';
 
 let database: Database;
 beforeAll(() => {
