@@ -61,8 +61,8 @@ function fit(line: string, length: number): string | null {
 /** Replaces letters that OCR confuses with digits, in fields that contain only digits. */
 const toDigits = (text: string): string =>
   text.replaceAll(
-    /[OQDILZSB]/g,
-    (letter) => ({ O: '0', Q: '0', D: '0', I: '1', L: '1', Z: '2', S: '5', B: '8' })[letter] ?? letter,
+    /[OQDILZSGB]/g,
+    (letter) => ({ O: '0', Q: '0', D: '0', I: '1', L: '1', Z: '2', S: '5', G: '6', B: '8' })[letter] ?? letter,
   );
 
 interface MrzParts {

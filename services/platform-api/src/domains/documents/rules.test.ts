@@ -6,7 +6,7 @@ import { detectMimeType, extractFields } from './rules.ts';
 
 const now = new Date('2026-01-31T00:00:00Z');
 // The specimens of ICAO 9303, parts 4, 5 and 6.
-const td3 = ['P<UTOERIKSSON<<ANNA<MARIA<<<<<<<<<<<<<<<<<<<', 'L898902C36UTO7408122F1204159ZE184226B<<<<<10'];
+const td3 = ['P<UTOERIKSSON<<ANNA<MARIA<<<<<<<<<<<<<<<<<<<', 'L898902C36UTO7408122F1204159ZE184226B<<<<<10'] as const;
 const td2 = ['I<UTOERIKSSON<<ANNA<MARIA<<<<<<<<<<<', 'D231458907UTO7408122F1204159<<<<<<<6'];
 const td1 = ['I<UTOD231458907<<<<<<<<<<<<<<<', '7408122F1204159UTO<<<<<<<<<<<6', 'ERIKSSON<<ANNA<MARIA<<<<<<<<<<'];
 const anna = {
@@ -47,6 +47,17 @@ describe('machine-readable zone', () => {
     const noisy = [td3[0]?.slice(0, 43), td3[1]?.replace('7408122', '74O8I22').replace('UTO', 'UTO ')].join('\n');
     expect(parseMrz(noisy, now)).toMatchObject({ fields: { date_of_birth: '1974-08-12' }, faults: [] });
   });
+
+  it.each(['O0', 'Q0', 'D0', 'I1', 'L1', 'Z2', 'S5', 'G6', 'B8'])(
+    'is parsed if OCR confuses a letter with a digit of a date: %s',
+    ([letter = '', digit = '']) => {
+      const birth = '650812';
+      const second = `L898902C36UTO${birth.replace(digit, letter)}${checkDigit(birth)}${td3[1].slice(20)}`;
+      const mrz = parseMrz([td3[0], second].join('\n'), now);
+      expect(mrz?.fields).toMatchObject({ date_of_birth: '1965-08-12' });
+      expect(mrz?.faults).not.toContain('date_of_birth');
+    },
+  );
 
   it('has no date of birth in the future, and expiry dates up to 50 years ahead', () => {
     const at = (birth: string, expiry: string) =>
