@@ -1,22 +1,23 @@
-import {
-  ConfigError,
-  type ConfigOf,
-  commonEnv,
-  developmentEncryptionKey,
-  envSchema,
-  readEnv,
-} from '@fleet/service-kit';
+import { ConfigError, type ConfigOf, commonEnv, envSchema, readEnv } from '@fleet/service-kit';
 import { checkStreamTokenSettings, streamTokenSettings } from '@fleet/service-kit/stream-tokens';
-import { checkMediaSettings, mediaSettings } from '../domains/media/settings.ts';
-import { partnerSettings } from '../domains/partners/settings.ts';
+import { accessSettings, checkAccessSettings } from '../access/access-settings.ts';
+import { rateLimitSettings } from '../access/rate-limit-settings.ts';
+import { billingSettings } from '../domains/billing/billing-settings.ts';
+import { commandSettings } from '../domains/commands/command-settings.ts';
+import { documentSettings } from '../domains/documents/document-settings.ts';
+import { checkMediaSettings, mediaSettings } from '../domains/media/media-settings.ts';
+import { messagingSettings } from '../domains/messaging/messaging-settings.ts';
+import { partnerSettings } from '../domains/partners/partner-settings.ts';
+import { webhookSettings } from '../domains/webhooks/webhook-settings.ts';
 import { attachmentSettings } from '../event-consumers/attachment-settings.ts';
 import { mailSettings, readSmtpServer } from '../mail/mail-settings.ts';
-import { checkMapSettings, mapSettings } from '../maps/settings.ts';
+import { checkMapSettings, mapSettings } from '../maps/map-settings.ts';
 import { checkDeliverySettings, deliverySettings } from '../notification-delivery/delivery-settings.ts';
-import { ruleSettings } from '../rules/settings.ts';
+import { providerSettings } from '../providers/provider-settings.ts';
+import { ruleSettings } from '../rules/rule-settings.ts';
+import { bootstrapSettings } from './bootstrap-settings.ts';
 
-const count = { type: 'integer', minimum: 1, maximum: 1_000_000 } as const;
-
+/** All settings of the service: those of the process here, the others in the folder that uses them. */
 export const schema = envSchema({
   ...commonEnv,
   HTTP_PORT: {
@@ -32,44 +33,6 @@ export const schema = envSchema({
     pattern: '^(api|websocket|telemetry)(,(api|websocket|telemetry))*$',
     description:
       'roles of this process, so that each scales separately: the HTTP API, the websocket, the telemetry consumer',
-  },
-  BOOTSTRAP_OWNER_EMAIL: {
-    type: 'string',
-    optional: true,
-    pattern: '^[^@\\s]+@[^@\\s]+$',
-    description: 'e-mail of the first owner, who is created if absent',
-  },
-  BOOTSTRAP_OWNER_PASSWORD: {
-    type: 'string',
-    optional: true,
-    secret: true,
-    minLength: 10,
-    description: 'password of the first owner; later changes of this setting have no effect',
-  },
-  BOOTSTRAP_API_KEY: {
-    type: 'string',
-    optional: true,
-    secret: true,
-    pattern: '^fk_[A-Za-z0-9_-]{43}$',
-    description: "API key of the first owner's account, created if absent; only its hash is stored",
-  },
-  BOOTSTRAP_DEMO_TERMINALS: {
-    type: 'string',
-    default: '',
-    pattern: '^(\\d{12,20}(,\\d{12,20})*)?$',
-    description:
-      "terminal numbers, separated by commas: a demo fleet with them is created once in the first owner's account",
-  },
-  ALLOWED_ORIGINS: {
-    type: 'string',
-    default: '',
-    description:
-      'origins in addition to that of PUBLIC_BASE_URL, separated by commas, whose pages may use dashboard keys',
-  },
-  TRUST_PROXY: {
-    type: 'string',
-    default: 'loopback',
-    description: 'trusted proxies: addresses or networks, separated by commas, whose X-Forwarded-For is used',
   },
   PUBLIC_BASE_URL: {
     type: 'string',
@@ -89,153 +52,6 @@ export const schema = envSchema({
     pattern: '^https?://[^\\s]+[^/\\s]$',
     description: 'base URL under which players reach the video service, for the URLs of streams',
   },
-  WEBHOOK_ALLOW_HTTP: {
-    type: 'boolean',
-    default: false,
-    description: 'accepts webhooks with plain http and port 80, for private installations and tests',
-  },
-  WEBHOOK_ALLOWED_CIDRS: {
-    type: 'string',
-    default: '',
-    description: 'non-public networks, separated by commas, that webhooks may address',
-  },
-  ...deliverySettings,
-  ENCRYPTION_KEY: {
-    type: 'string',
-    default: developmentEncryptionKey,
-    secret: true,
-    minLength: 32,
-    description:
-      'encrypts stored secrets (signing keys, webhook secrets, two-factor secrets); several keys separated by commas: the first encrypts, all decrypt',
-  },
-  SIGNUP_ENABLED: {
-    type: 'boolean',
-    default: true,
-    description: 'lets anyone open an account by POST /api/auth/register',
-  },
-  MAIL_URL: {
-    type: 'string',
-    optional: true,
-    // The URL may contain a provider's key.
-    secret: true,
-    pattern: '^https?://[^\\s]+$',
-    description: 'URL that receives mails as JSON {to, subject, text}; without it and without SMTP mails are logged',
-  },
-  MAIL_TOKEN: {
-    type: 'string',
-    optional: true,
-    secret: true,
-    pattern: '^[\\x21-\\x7e]+$',
-    description: 'sent to that provider as Authorization: Bearer',
-  },
-  ...mailSettings,
-  SMS_URL: {
-    type: 'string',
-    optional: true,
-    // The URL may contain a provider's key.
-    secret: true,
-    pattern: '^https?://[^\\s]+$',
-    description: 'URL that receives SMS as JSON {to, text}; without it SMS are logged',
-  },
-  SMS_TOKEN: {
-    type: 'string',
-    optional: true,
-    secret: true,
-    pattern: '^[\\x21-\\x7e]+$',
-    description: 'sent to that provider as Authorization: Bearer',
-  },
-  PAYMENT_GATEWAY: {
-    type: 'string',
-    default: 'offline',
-    enum: ['stripe', 'razorpay', 'offline'],
-    description: 'payment gateway for orders; offline: an admin marks orders paid',
-  },
-  PLANS_FILE: {
-    type: 'string',
-    optional: true,
-    description: 'JSON file of plans, prices and coupons; the service includes an example',
-  },
-  BILLING_RETURN_URLS: {
-    type: 'string',
-    default: '',
-    description:
-      'URLs, separated by commas, in addition to PUBLIC_BASE_URL, below which the billing portal may redirect',
-  },
-  ERASURE_DAYS: {
-    type: 'integer',
-    minimum: 0,
-    maximum: 29,
-    default: 14,
-    description: 'days after which personal fields of deleted accounts and users are removed',
-  },
-  ENFORCE_SUBSCRIPTIONS: {
-    type: 'boolean',
-    default: false,
-    description: 'responds with 402 to commands, shares and links for a vehicle without an active subscription',
-  },
-  COMMAND_POLL_MS: {
-    type: 'integer',
-    minimum: 10,
-    maximum: 60_000,
-    default: 2_000,
-    description: 'how often the command queue checks for terminals that have connected',
-  },
-  COMMAND_REPLY_TIMEOUT_MS: {
-    type: 'integer',
-    minimum: 100,
-    maximum: 110_000,
-    default: 90_000,
-    description: 'how long a queued command waits for the response of its terminal',
-  },
-  STRIPE_SECRET_KEY: { type: 'string', optional: true, secret: true, description: 'secret key of the Stripe account' },
-  STRIPE_PUBLISHABLE_KEY: {
-    type: 'string',
-    optional: true,
-    description: 'publishable key of that account, sent to clients',
-  },
-  STRIPE_WEBHOOK_SECRET: {
-    type: 'string',
-    optional: true,
-    secret: true,
-    description: 'secret of the webhook for /api/subscription/gateway-webhook/stripe',
-  },
-  STRIPE_URL: {
-    type: 'string',
-    default: 'https://api.stripe.com',
-    pattern: '^https?://[^\\s/]+$',
-    description: "base URL of Stripe's API",
-  },
-  RAZORPAY_KEY_ID: { type: 'string', optional: true, description: 'key id of the Razorpay account, sent to clients' },
-  RAZORPAY_KEY_SECRET: { type: 'string', optional: true, secret: true, description: 'secret of that key' },
-  RAZORPAY_WEBHOOK_SECRET: {
-    type: 'string',
-    optional: true,
-    secret: true,
-    description: 'secret of the webhook for /api/subscription/gateway-webhook/razorpay',
-  },
-  RAZORPAY_URL: {
-    type: 'string',
-    default: 'https://api.razorpay.com',
-    pattern: '^https?://[^\\s/]+$',
-    description: "base URL of Razorpay's API",
-  },
-  JWT_ISSUER: { type: 'string', default: 'fleet-platform', minLength: 1, description: '`iss` of access tokens' },
-  SIGNING_KEY_DAYS: {
-    type: 'integer',
-    minimum: 1,
-    maximum: 3650,
-    default: 90,
-    description: 'age at which the key that signs access tokens is replaced; the previous key stays valid',
-  },
-  LOCATION_RETENTION_DAYS: {
-    formerName: 'LOCATIONS_KEPT_DAYS',
-    type: 'integer',
-    minimum: 1,
-    maximum: 36_500,
-    default: 730,
-    description:
-      'days for which one position in 5 minutes is stored, after the days for which an account stores all positions',
-  },
   TELEMETRY_PARTITIONS: {
     type: 'integer',
     minimum: 1,
@@ -250,90 +66,44 @@ export const schema = envSchema({
     default: 1,
     description: 'replicas of streams that this service creates; 3 in production',
   },
-  ...partnerSettings,
-  ...mediaSettings,
-  ...streamTokenSettings,
-  CHAT_GENERIC_SECRET: {
-    type: 'string',
-    optional: true,
-    secret: true,
-    minLength: 16,
-    description: 'verifies requests of the SMS and voice provider `generic`; without it they are rejected with 401',
-  },
-  TWILIO_AUTH_TOKEN: { type: 'string', optional: true, secret: true, description: 'verifies requests of Twilio' },
-  PLIVO_AUTH_TOKEN: { type: 'string', optional: true, secret: true, description: 'verifies requests of Plivo' },
-  VONAGE_SIGNATURE_SECRET: { type: 'string', optional: true, secret: true, description: 'verifies requests of Vonage' },
-  VAPI_SECRET: { type: 'string', optional: true, secret: true, description: 'verifies requests of Vapi' },
-  SMS_COMMANDS: {
-    type: 'boolean',
-    default: false,
-    description: "responds to the SMS `WHERE <vehicle number>` and `STATUS <vehicle number>` from users' own phones",
-  },
-  OCR_ENGINE: {
-    type: 'string',
-    default: 'tesseract',
-    enum: ['tesseract', 'http', 'none'],
-    description:
-      'engine that reads text from pictures of documents; none: reads only text, the text of barcodes and that of PDFs',
-  },
-  OCR_HTTP_URL: {
-    type: 'string',
-    optional: true,
-    // The URL may contain a key.
-    secret: true,
-    pattern: '^https?://[^\\s]+$',
-    description: 'URL that receives a picture with OCR_ENGINE=http and returns {text, confidence}',
-  },
-  OCR_TIMEOUT_MS: {
+  LOCATION_RETENTION_DAYS: {
+    formerName: 'LOCATIONS_KEPT_DAYS',
     type: 'integer',
-    minimum: 1000,
-    maximum: 300_000,
-    default: 20_000,
-    description: 'timeout for the text of one picture',
+    minimum: 1,
+    maximum: 36_500,
+    default: 730,
+    description:
+      'days for which one position in 5 minutes is stored, after the days for which an account stores all positions',
   },
-  ...mapSettings,
   TOLL_GATES_FILE: {
     type: 'string',
     optional: true,
     description: 'CSV or JSON file of toll gates, loaded at start if it has changed; without it there are none',
   },
+  ...bootstrapSettings,
+  ...accessSettings,
+  ...rateLimitSettings,
+  ...providerSettings,
+  ...webhookSettings,
+  ...commandSettings,
+  ...billingSettings,
+  ...messagingSettings,
+  ...documentSettings,
+  ...deliverySettings,
+  ...mailSettings,
+  ...partnerSettings,
+  ...mediaSettings,
+  ...streamTokenSettings,
+  ...mapSettings,
   ...ruleSettings,
   ...attachmentSettings,
-  RATE_LIMIT_PLATFORM_PER_MINUTE: { ...count, default: 600, description: 'requests of an API key' },
-  RATE_LIMIT_PLATFORM_BURST: { ...count, default: 100, description: 'burst of requests of an API key' },
-  RATE_LIMIT_LOGIN_PER_MINUTE: {
-    ...count,
-    default: 20,
-    description: 'log-ins of an IP address, and with an identifier',
-  },
-  RATE_LIMIT_CODES_PER_HOUR: { ...count, default: 5, description: 'one-time codes sent to a phone' },
-  RATE_LIMIT_GEOCODE_PER_MINUTE: {
-    ...count,
-    default: 120,
-    description: 'geocode, reverse, suggest, route and snap of an API key together',
-  },
-  RATE_LIMIT_EXTRACTION_PER_MINUTE: { ...count, default: 10, description: 'documents extracted for a user' },
-  RATE_LIMIT_USER_SEARCH_PER_MINUTE: { ...count, default: 10, description: 'user searches for sharing by a user' },
-  RATE_LIMIT_DEVICE_LOOKUP_PER_MINUTE: {
-    ...count,
-    default: 10,
-    description: 'look-ups of a terminal without a vehicle by a user',
-  },
-  RATE_LIMIT_SHARE_LINK_PER_MINUTE: { ...count, default: 60, description: 'share links opened by an IP address' },
-  RATE_LIMIT_PARTNER_PER_SECOND: { ...count, default: 100, description: 'requests of a partner token' },
-  RATE_LIMIT_TEST_MAIL_PER_HOUR: { ...count, default: 10, description: 'test mails of an account' },
-  RATE_LIMIT_WEBHOOK_TEST_PER_MINUTE: { ...count, default: 10, description: 'tests and manual retries of a webhook' },
-  RATE_LIMIT_CAPTURE_PER_MINUTE: { ...count, default: 6, description: 'media captures of a vehicle' },
-  RATE_LIMIT_COMMANDS_PER_MINUTE: { ...count, default: 120, description: 'commands per device, as in device-api' },
-  RATE_LIMIT_COMMANDS_BURST: { ...count, default: 60, description: 'burst of commands per device' },
 });
 
 export type Config = ConfigOf<typeof schema>;
 
 export function loadConfig(env: NodeJS.ProcessEnv): Config {
   const config = readEnv(schema, env);
-  if (config.NODE_ENV === 'production' && config.ENCRYPTION_KEY === developmentEncryptionKey)
-    throw new ConfigError('ENCRYPTION_KEY has its development value. Set your own.');
+  checkAccessSettings(config);
   checkMapSettings(config);
   checkDeliverySettings(config);
   if (readSmtpServer(config) !== null && config.MAIL_URL !== undefined)

@@ -12,6 +12,7 @@ import { Osrm } from './http/osrm.ts';
 import { Photon } from './http/photon.ts';
 import { RequestCap } from './http/request-cap.ts';
 import { Valhalla } from './http/valhalla.ts';
+import type { MapRole, MapSettings } from './map-settings.ts';
 import type {
   DrawnRoute,
   FoundAddress,
@@ -27,7 +28,6 @@ import type {
   Suggester,
   TracePoint,
 } from './providers.ts';
-import type { MapRole, MapSettings } from './settings.ts';
 import { inWindows } from './windows.ts';
 
 /** A result, with the provider that returned it. */

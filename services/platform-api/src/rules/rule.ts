@@ -2,7 +2,7 @@ import type { Geofence } from '../domains/geofences/schema.ts';
 import type { Severity } from '../domains/notifications/types.ts';
 import type { StoredRoute } from '../domains/planned-routes/schema.ts';
 import type { Report } from '../telemetry/report.ts';
-import type { RuleSettings } from './settings.ts';
+import type { RuleSettings } from './rule-settings.ts';
 
 /** The vehicle of a report, as rules and notifications need it. */
 export interface RuleVehicle {

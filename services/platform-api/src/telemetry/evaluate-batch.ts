@@ -7,7 +7,7 @@ import type { NewPoint } from '../domains/positions/schema.ts';
 import { isOutOfOrder, isStateOf, type VehicleState } from '../domains/vehicle-states/vehicle-state.ts';
 import { hadTerminalAt } from '../domains/vehicles/rules.ts';
 import type { FindingUpdate } from '../rules/rule.ts';
-import type { RuleSettings } from '../rules/settings.ts';
+import type { RuleSettings } from '../rules/rule-settings.ts';
 import type { ReceivedReport } from './decode-batch.ts';
 import { type Decoded, type DecodedReport, deviceTimestamp } from './decode-report.ts';
 import { evaluateHeartbeat } from './evaluate-heartbeat.ts';

@@ -8,7 +8,7 @@ import { readLastLocations } from '../domains/last-positions/store.ts';
 import { readDay } from '../domains/positions/bucket-reader.ts';
 import { storeStates } from '../domains/vehicle-states/commands.ts';
 import { readStatesOfRedis, readStoredStates } from '../domains/vehicle-states/queries.ts';
-import { defaultRuleSettings } from '../rules/settings.ts';
+import { defaultRuleSettings } from '../rules/rule-settings.ts';
 import { newImei } from '../testing/fake-terminals.ts';
 import { PlatformHarness } from '../testing/platform-harness.ts';
 import { cameraTime, evaluators, locationOf } from '../testing/telemetry-reports.ts';

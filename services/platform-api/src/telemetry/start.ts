@@ -3,7 +3,7 @@ import { type Lifecycle, type Registry, retryUntilSuccess } from '@fleet/service
 import { advanceOdometer } from '../domains/positions/odometer.ts';
 import type { Deps } from '../platform/deps.ts';
 import { rules } from '../rules/index.ts';
-import { ruleSettingsOf } from '../rules/settings.ts';
+import { ruleSettingsOf } from '../rules/rule-settings.ts';
 import { AttachmentsQueue } from './attachments-queue.ts';
 import { type AssignmentTimings, PartitionAssigner } from './partition-assigner.ts';
 import { PartitionConsumer } from './partition-consumer.ts';

@@ -1,5 +1,5 @@
 import type { Deps } from '../platform/deps.ts';
-import type { RuleSettings } from '../rules/settings.ts';
+import type { RuleSettings } from '../rules/rule-settings.ts';
 import type { AttachmentsQueue } from './attachments-queue.ts';
 import type { Evaluators } from './evaluate-report.ts';
 import type { ReturningTerminals } from './publish-positions.ts';

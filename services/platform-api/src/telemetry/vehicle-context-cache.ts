@@ -8,7 +8,7 @@ import type { Vehicle } from '../domains/vehicles/schema.ts';
 import type { Deps } from '../platform/deps.ts';
 import { parseAttributes } from '../platform/fields.ts';
 import type { RuleContext } from '../rules/rule.ts';
-import type { RuleSettings } from '../rules/settings.ts';
+import type { RuleSettings } from '../rules/rule-settings.ts';
 
 /** Input of the rules for a vehicle, without its mileage. */
 export interface VehicleContext {

@@ -6,7 +6,7 @@ import { createPath, routeDefaults } from '../domains/planned-routes/rules.ts';
 import type { StoredRoute } from '../domains/planned-routes/schema.ts';
 import { destination, type Position } from '../geometry/positions.ts';
 import type { Finding, Outcome, Rule, RuleContext, RuleVehicle } from '../rules/rule.ts';
-import { defaultRuleSettings } from '../rules/settings.ts';
+import { defaultRuleSettings } from '../rules/rule-settings.ts';
 import type { Report } from '../telemetry/report.ts';
 import { lastLocationAt } from './last-location.ts';
 

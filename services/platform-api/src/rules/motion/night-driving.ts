@@ -1,7 +1,7 @@
 import { toLocalTime } from '../../platform/local-time.ts';
 import { findingAt } from '../finding.ts';
 import { noFindings, type Outcome, type Rule } from '../rule.ts';
-import type { RuleSettings } from '../settings.ts';
+import type { RuleSettings } from '../rule-settings.ts';
 
 /** The last reported night. */
 export interface NightState {

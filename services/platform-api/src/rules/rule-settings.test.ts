@@ -1,6 +1,6 @@
 import { readEnv } from '@fleet/service-kit';
 import { expect, it } from '@jest/globals';
-import { defaultRuleSettings, ruleSettings, ruleSettingsOf } from './settings.ts';
+import { defaultRuleSettings, ruleSettings, ruleSettingsOf } from './rule-settings.ts';
 
 it('rule settings have the default values, unless the environment sets others', () => {
   expect(ruleSettingsOf(readEnv(ruleSettings, {}))).toEqual(defaultRuleSettings);
