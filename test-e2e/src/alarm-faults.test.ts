@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { LoadFleet } from '@fleet/terminal-simulator';
-import { campaignSize, campaignTimeoutMs, selfSigned, waitFor } from '@fleet/testing';
+import { campaignSize, campaignTimeoutMs, SeededRandom, selfSigned, waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { AlarmReceiver } from './testing/alarm-receiver.ts';
 import {
@@ -16,7 +16,6 @@ import { killProcess, waitForRestart, waitUntilHealthy } from './testing/faults.
 import { type CommandCall, countStatuses, Fleet } from './testing/fleet.ts';
 import { type DedicatedHarness, startHarness } from './testing/harness.ts';
 import { PlatformClient, type PlatformRecord } from './testing/platform-client.ts';
-import { SeededRandom } from './testing/seeded-random.ts';
 import { formatLocationName, readStoredLocations } from './testing/stored-locations.ts';
 
 // Each process is killed in random order, in two rounds, and restarts on a busy machine.

@@ -1,7 +1,6 @@
 import { propertySettings } from '@fleet/testing';
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { encodeAudio, ffmpeg } from '../testing/ffmpeg.ts';
 import {
   AdtsSplitter,
   encodeAdtsHeader,
@@ -14,6 +13,7 @@ import { decodeG711A, decodeG711U, encodeG711A, encodeG711U, fromS16le, toS16le 
 import { getG726CodeSize } from './g726.ts';
 import { addHisiliconHeader, hasHisiliconHeader, stripHisiliconHeader } from './hisilicon.ts';
 import { parseMp3 } from './mp3.ts';
+import { encodeAudio, ffmpeg } from './testing/ffmpeg.ts';
 
 fc.configureGlobal(propertySettings);
 

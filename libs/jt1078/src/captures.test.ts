@@ -1,14 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
-import { frameHashes, probeVideo } from '../testing/ffmpeg.ts';
-import { buildFlv, type PipelineOutput, runTcp } from '../testing/pipeline.ts';
-import { type CaptureEntry, hasShared, readManifest, readShared, sha256 } from '../testing/shared.ts';
 import { decodeAdpcm } from './adpcm.ts';
-import { flvToAnnexB } from './flv-demuxer.ts';
 import { decodeG711A, decodeG711U, toS16le } from './g711.ts';
 import { hasHisiliconHeader } from './hisilicon.ts';
-import { splitNalUnits } from './nal-units.ts';
-import { getPacketTimestamp } from './packet.ts';
 import { getPayloadTypeName, SubpackageMark } from './tables.ts';
+import { frameHashes, probeVideo } from './testing/ffmpeg.ts';
+import { flvToAnnexB } from './testing/flv-demuxer.ts';
+import { splitNalUnits } from './testing/nal-units.ts';
+import { getPacketTimestamp } from './testing/parse-packet.ts';
+import { buildFlv, type PipelineOutput, runTcp } from './testing/pipeline.ts';
+import { type CaptureEntry, hasShared, readManifest, readShared, sha256 } from './testing/shared.ts';
 
 const captures = hasShared ? readManifest().captures : [];
 const read = (entry: CaptureEntry): Buffer => readShared(`jt1078-captures/${entry.file}`);

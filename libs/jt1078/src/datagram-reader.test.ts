@@ -1,9 +1,10 @@
+import { SeededRandom } from '@fleet/testing';
 import { describe, expect, it } from '@jest/globals';
-import { createPacket, packetizeFrames, runTcp, seededRandom } from '../testing/pipeline.ts';
 import { DatagramReader } from './datagram-reader.ts';
 import { FrameAssembler } from './frame-assembler.ts';
 import { encodePacket, type MediaPacket } from './packet.ts';
 import { ReorderWindow } from './reorder-window.ts';
+import { createPacket, packetizeFrames, runTcp } from './testing/pipeline.ts';
 
 const datagram = (sequence: number, extra: { simBytes?: 6 | 10; sim?: string } = {}): Buffer =>
   encodePacket({
@@ -124,11 +125,11 @@ describe('ReorderWindow', () => {
     const expected = runTcp(Buffer.concat(packets)).frames.map((frame) => frame.data.toString('hex'));
     expect(expected.length).toBe(120);
     const play = (loss: number): { frames: string[]; lost: number; broken: number } => {
-      const random = seededRandom(3);
+      const random = new SeededRandom(3);
       const arriving = packets
-        .map((bytes, i) => ({ bytes, at: i === 0 ? -1 : i + random() * 8 }))
-        .flatMap((each) => (random() < 0.1 ? [each, { ...each, at: each.at + 2 }] : [each]))
-        .filter(() => random() >= loss)
+        .map((bytes, i) => ({ bytes, at: i === 0 ? -1 : i + random.next() * 8 }))
+        .flatMap((each) => (random.next() < 0.1 ? [each, { ...each, at: each.at + 2 }] : [each]))
+        .filter(() => random.next() >= loss)
         .sort((a, b) => a.at - b.at);
       const joined: string[] = [];
       const assembler = new FrameAssembler({ onFrame: (frame) => joined.push(frame.data.toString('hex')) });

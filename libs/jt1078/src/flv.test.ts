@@ -1,10 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
-import { removeSpaces } from '../testing/pipeline.ts';
 import { createAacSequenceHeader, createAacTag, createG711Tag, createMp3Tag } from './flv-audio.ts';
-import { demuxFlv, FlvDemuxer, readParameterSets, readVideoTag } from './flv-demuxer.ts';
 import { createScriptTag } from './flv-script.ts';
 import { createFlvHeader, createTag, tagHeaderBytes, writeTagHeader } from './flv-tag.ts';
 import { createVideoSequenceHeader, toLegacyHevcTag, writeFrameHeader } from './flv-video.ts';
+import { readParameterSets, readVideoTag } from './read-video-tag.ts';
+import { demuxFlv, FlvDemuxer } from './testing/flv-demuxer.ts';
+import { removeSpaces } from './testing/pipeline.ts';
 
 describe('FLV encoding', () => {
   it.each([

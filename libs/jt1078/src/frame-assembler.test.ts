@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import { createPacket, removeSpaces } from '../testing/pipeline.ts';
 import { FrameAssembler } from './frame-assembler.ts';
 import type { PacketFields } from './packet.ts';
+import { createPacket, removeSpaces } from './testing/pipeline.ts';
 
 const atomicMark = 0;
 const firstMark = 1;

@@ -1,8 +1,8 @@
+import { SeededRandom } from '@fleet/testing';
 import { describe, expect, it } from '@jest/globals';
-import { ffmpeg } from '../testing/ffmpeg.ts';
-import { seededRandom } from '../testing/pipeline.ts';
 import { fromS16le, toS16le } from './g711.ts';
 import { G726Decoder, G726Encoder } from './g726-codec.ts';
+import { ffmpeg } from './testing/ffmpeg.ts';
 
 /** At 40 kbit/s ffmpeg leaks the zero predictor faster than the standard. */
 const codeSizesOfFfmpeg = [2, 3, 4] as const;
@@ -10,15 +10,15 @@ const codeSizesOfFfmpeg = [2, 3, 4] as const;
 const toleranceDb = 3;
 
 /** Two seconds at 8 kHz, like a voice: harmonics whose pitch and loudness change, and noise. */
-const pcm = createVoice(seededRandom(1));
+const pcm = createVoice(new SeededRandom(1));
 
-function createVoice(random: () => number): Int16Array {
+function createVoice(random: SeededRandom): Int16Array {
   let phase = 0;
   return Int16Array.from({ length: 16_000 }, (_unused, index) => {
     phase += 0.1 + 0.03 * Math.sin(index / 2_000);
     const loudness = 3_000 + 2_500 * Math.sin(index / 900);
     const harmonics = [1, 2, 3, 4, 5, 7].reduce((sum, order) => sum + Math.sin(phase * order) / order, 0);
-    return Math.round(loudness * (harmonics + 2 * (random() - 0.5)));
+    return Math.round(loudness * (harmonics + 2 * (random.next() - 0.5)));
   });
 }
 

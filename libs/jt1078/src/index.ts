@@ -1,10 +1,8 @@
 export * from './aac.ts';
-export * from './access-units.ts';
 export * from './adpcm.ts';
 export type { TranscodeInput } from './audio-muxer.ts';
 export * from './datagram-reader.ts';
 export * from './flv-audio.ts';
-export * from './flv-demuxer.ts';
 export * from './flv-script.ts';
 export * from './flv-tag.ts';
 export * from './flv-video.ts';
@@ -24,6 +22,7 @@ export {
 } from './mp4-fragmenter.ts';
 export * from './packet.ts';
 export * from './packet-splitter.ts';
+export * from './read-video-tag.ts';
 export * from './reorder-window.ts';
 export * from './stream-muxer.ts';
 export type { TimestampSource } from './stream-timeline.ts';

@@ -1,11 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
-import { encodeAudio, encodeTimedVideo, encodeVideo, ffmpeg, frameHashes, probeVideo } from '../testing/ffmpeg.ts';
-import { packetizeFrames, runTcp, type SyntheticFrame } from '../testing/pipeline.ts';
 import { AdtsSplitter } from './aac.ts';
-import { splitAccessUnits } from './access-units.ts';
 import type { FlvTag } from './flv-tag.ts';
 import { Mp4Fragmenter, type Mp4FragmentOutput, type Mp4Init } from './mp4-fragmenter.ts';
 import { DataType, PayloadType } from './tables.ts';
+import { splitAccessUnits } from './testing/access-units.ts';
+import { encodeAudio, encodeTimedVideo, encodeVideo, ffmpeg, frameHashes, probeVideo } from './testing/ffmpeg.ts';
+import { packetizeFrames, runTcp, type SyntheticFrame } from './testing/pipeline.ts';
 import type { VideoCodec } from './video-codec.ts';
 
 const startMs = 1_700_000_000_000;

@@ -1,5 +1,4 @@
 import { type AacConfig, aacFrameSamples, parseAudioSpecificConfig } from './aac.ts';
-import { readParameterSets, readVideoTag } from './flv-demuxer.ts';
 import type { FlvTag } from './flv-tag.ts';
 import { parseH264Sps, type SpsInfo } from './h264.ts';
 import { parseH265Sps } from './h265.ts';
@@ -11,6 +10,7 @@ import {
   type Mp4Video,
   mp4VideoTimescale,
 } from './mp4-init-segment.ts';
+import { readParameterSets, readVideoTag } from './read-video-tag.ts';
 import type { VideoCodec } from './video-codec.ts';
 
 /** Initialization segment of a stream. A later one replaces it when the format of the media changes. */

@@ -42,13 +42,6 @@ export class NalIndex {
   }
 }
 
-/** Returns the NAL units of an Annex B frame, as views. */
-export function splitNalUnits(data: Buffer): Buffer[] {
-  const index = new NalIndex();
-  index.scan(data);
-  return Array.from({ length: index.count }, (_, i) => data.subarray(index.start(i), index.end(i)));
-}
-
 /** Returns true when the bytes begin with a 3- or 4-byte start code, or with more zeros before it. */
 export function startsWithStartCode(data: Uint8Array): boolean {
   if (data[0] !== 0 || data[1] !== 0) return false;

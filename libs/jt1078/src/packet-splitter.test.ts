@@ -1,10 +1,10 @@
-import { propertyRuns, propertySettings } from '@fleet/testing';
+import { propertyRuns, propertySettings, SeededRandom } from '@fleet/testing';
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { runTcp, seededRandom } from '../testing/pipeline.ts';
-import { hasShared, readVectors } from '../testing/shared.ts';
 import { encodePacket, type PacketFields } from './packet.ts';
 import { PacketSplitter } from './packet-splitter.ts';
+import { runTcp } from './testing/pipeline.ts';
+import { hasShared, readVectors } from './testing/shared.ts';
 
 fc.configureGlobal(propertySettings);
 
@@ -208,11 +208,13 @@ describe('PacketSplitter', () => {
   });
 
   it('emits the same packets regardless of chunk sizes', () => {
-    const random = seededRandom(7);
+    const random = new SeededRandom(7);
     const bytes = Buffer.concat(
       Array.from({ length: 60 }, (_, sequence) => {
         const dataType = [0, 1, 3, 4, 1][sequence % 5] ?? 1;
-        const body = Buffer.from(Array.from({ length: Math.floor(random() * 400) }, () => Math.floor(random() * 256)));
+        const body = Buffer.from(
+          Array.from({ length: Math.floor(random.next() * 400) }, () => Math.floor(random.next() * 256)),
+        );
         return packet({ sequence, dataType, body: dataType < 3 ? Buffer.concat([slice(), body]) : body });
       }),
     );

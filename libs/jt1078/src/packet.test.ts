@@ -1,10 +1,11 @@
 import { propertySettings } from '@fleet/testing';
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { removeSpaces } from '../testing/pipeline.ts';
-import { hasShared, readVectors, sha256 } from '../testing/shared.ts';
-import { encodePacket, getPacketTimestamp, packetizeFrame, parsePacket } from './packet.ts';
+import { encodePacket, packetizeFrame } from './packet.ts';
 import { DataType, getPayloadTypeName, SubpackageMark } from './tables.ts';
+import { getPacketTimestamp, parsePacket } from './testing/parse-packet.ts';
+import { removeSpaces } from './testing/pipeline.ts';
+import { hasShared, readVectors, sha256 } from './testing/shared.ts';
 
 fc.configureGlobal(propertySettings);
 

@@ -88,19 +88,6 @@ export function readPacket(buffer: Buffer, at: number, simBytes: SimBytes, sim?:
   };
 }
 
-/** Parses one packet at the start of `buffer`. Returns null unless it is a complete packet of that SIM width. */
-export function parsePacket(buffer: Buffer, simBytes: SimBytes): MediaPacket | null {
-  if (buffer.length < minPacketBytes || !isMagic(buffer, 0)) return null;
-  const length = getPacketLength(buffer, 0, buffer.length, simBytes);
-  return length <= 0 || length > buffer.length ? null : readPacket(buffer, 0, simBytes);
-}
-
-/** Returns the 64-bit timestamp of a packet, or null for transparent data, which has none. */
-export function getPacketTimestamp(packet: MediaPacket): bigint | null {
-  if (packet.dataType === DataType.TRANSPARENT) return null;
-  return (BigInt(packet.timestampHigh) << 32n) | BigInt(packet.timestampLow);
-}
-
 /** Fields of a packet to encode. Omitted numbers are 0, and an omitted marker is true. */
 export interface PacketFields {
   /** Digits only; left-padded with zeros to the SIM width. */

@@ -1,14 +1,14 @@
 import { propertySettings } from '@fleet/testing';
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { createPipeline, type PipelineOutput, removeSpaces, type SyntheticFrame } from '../testing/pipeline.ts';
 import { encodeAdtsHeader } from './aac.ts';
-import { readVideoTag } from './flv-demuxer.ts';
 import type { FlvTag } from './flv-tag.ts';
 import { addHisiliconHeader } from './hisilicon.ts';
 import type { MediaFrame } from './media-frame.ts';
+import { readVideoTag } from './read-video-tag.ts';
 import type { StreamMuxerOptions } from './stream-muxer.ts';
 import { DataType, PayloadType } from './tables.ts';
+import { createPipeline, type PipelineOutput, removeSpaces, type SyntheticFrame } from './testing/pipeline.ts';
 
 fc.configureGlobal(propertySettings);
 

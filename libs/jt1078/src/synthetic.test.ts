@@ -1,14 +1,16 @@
 import { describe, expect, it } from '@jest/globals';
-import { encodeAudio, encodeTimedVideo, encodeVideo, ffmpeg, frameHashes, probeVideo } from '../testing/ffmpeg.ts';
-import { buildFlv, packetizeFrames, runTcp, type SyntheticFrame } from '../testing/pipeline.ts';
 import { AdtsSplitter } from './aac.ts';
-import { splitAccessUnits } from './access-units.ts';
-import { demuxFlv, flvToAdts, flvToAnnexB, readVideoTag } from './flv-demuxer.ts';
 import { createFlvHeader } from './flv-tag.ts';
 import { toLegacyHevcTag } from './flv-video.ts';
-import { splitNalUnits } from './nal-units.ts';
-import { encodePacket, parsePacket } from './packet.ts';
+import { encodePacket } from './packet.ts';
+import { readVideoTag } from './read-video-tag.ts';
 import { DataType, PayloadType, SubpackageMark } from './tables.ts';
+import { splitAccessUnits } from './testing/access-units.ts';
+import { encodeAudio, encodeTimedVideo, encodeVideo, ffmpeg, frameHashes, probeVideo } from './testing/ffmpeg.ts';
+import { demuxFlv, flvToAdts, flvToAnnexB } from './testing/flv-demuxer.ts';
+import { splitNalUnits } from './testing/nal-units.ts';
+import { parsePacket } from './testing/parse-packet.ts';
+import { buildFlv, packetizeFrames, runTcp, type SyntheticFrame } from './testing/pipeline.ts';
 import type { VideoCodec } from './video-codec.ts';
 
 const defaultFrameMs = 40;

@@ -1,12 +1,13 @@
 import { propertyRuns, propertySettings } from '@fleet/testing';
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { encodeVideo, probeVideo } from '../testing/ffmpeg.ts';
-import { removeSpaces } from '../testing/pipeline.ts';
-import { splitAccessUnits } from './access-units.ts';
 import { encodeAvcDecoderConfiguration, parseH264Sps, readH264SliceType } from './h264.ts';
 import { encodeHevcDecoderConfiguration, parseH265Sps } from './h265.ts';
-import { NalIndex, splitNalUnits, startsWithStartCode, unescapeNal } from './nal-units.ts';
+import { NalIndex, startsWithStartCode, unescapeNal } from './nal-units.ts';
+import { splitAccessUnits } from './testing/access-units.ts';
+import { encodeVideo, probeVideo } from './testing/ffmpeg.ts';
+import { splitNalUnits } from './testing/nal-units.ts';
+import { removeSpaces } from './testing/pipeline.ts';
 import { detectParameterSetCodec, isNonReference, isRandomAccess } from './video-codec.ts';
 
 fc.configureGlobal(propertySettings);

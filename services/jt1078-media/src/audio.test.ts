@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { type AccessUnit, PayloadType } from '@fleet/jt1078';
+import { PayloadType } from '@fleet/jt1078';
+import { type AccessUnit } from '@fleet/jt1078/testing';
 import { saveTerminalAudio, saveTerminalModel } from '@fleet/storage';
 import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';

@@ -1,4 +1,5 @@
-import { type AccessUnit, PayloadType } from '@fleet/jt1078';
+import { PayloadType } from '@fleet/jt1078';
+import { type AccessUnit } from '@fleet/jt1078/testing';
 import { campaignSize, campaignTimeoutMs, waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { createTestCard, TcpCamera, TestCamera, UdpCamera } from './testing/camera.ts';

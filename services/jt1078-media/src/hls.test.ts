@@ -1,4 +1,4 @@
-import { type AccessUnit } from '@fleet/jt1078';
+import { type AccessUnit } from '@fleet/jt1078/testing';
 import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { createTestCard, startStreaming, TcpCamera, TestCamera } from './testing/camera.ts';

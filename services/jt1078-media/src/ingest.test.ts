@@ -1,4 +1,5 @@
-import { type AccessUnit, flvToAnnexB, PayloadType } from '@fleet/jt1078';
+import { PayloadType } from '@fleet/jt1078';
+import { type AccessUnit, flvToAnnexB } from '@fleet/jt1078/testing';
 import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { createTestCard, startStreaming, TcpCamera, TestCamera, UdpCamera } from './testing/camera.ts';

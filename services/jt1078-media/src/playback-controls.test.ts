@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { mediaControl, mediaControlSubject, publish, queryStream, request } from '@fleet/bus';
-import { type AccessUnit, PayloadType } from '@fleet/jt1078';
+import { PayloadType } from '@fleet/jt1078';
+import { type AccessUnit } from '@fleet/jt1078/testing';
 import type { StreamId } from '@fleet/storage';
 import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { AccessUnit } from '@fleet/jt1078';
+import { type AccessUnit } from '@fleet/jt1078/testing';
 import { freePort, testEnv, waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { createTestCard, startStreaming, TcpCamera, TestCamera } from './testing/camera.ts';

@@ -1,5 +1,5 @@
 import { connect } from 'node:net';
-import type { AccessUnit } from '@fleet/jt1078';
+import { type AccessUnit } from '@fleet/jt1078/testing';
 import { signMediaPath } from '@fleet/service-kit';
 import type { StreamId } from '@fleet/storage';
 import { waitFor } from '@fleet/testing';

@@ -1,7 +1,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { demuxFlv, FlvTagType, parseH264Sps, readVideoTag } from '@fleet/jt1078';
+import { FlvTagType, parseH264Sps, readVideoTag } from '@fleet/jt1078';
+import { demuxFlv } from '@fleet/jt1078/testing';
 import { decodedFrameHashes, getFfmpegPath, runFfmpeg } from '@fleet/terminal-simulator';
 
 /** Passes FLV bytes to `use` as a temporary file. */

@@ -1,5 +1,6 @@
 import { get, type IncomingMessage } from 'node:http';
-import { type DemuxedTag, FlvDemuxer, FlvTagType, readVideoTag } from '@fleet/jt1078';
+import { FlvTagType, readVideoTag } from '@fleet/jt1078';
+import { type DemuxedTag, FlvDemuxer } from '@fleet/jt1078/testing';
 
 /** A client that plays `stream.flv`: collects the bytes and parses the tags as they arrive. */
 export class Viewer {

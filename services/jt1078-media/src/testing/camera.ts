@@ -3,15 +3,8 @@ import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { promisify } from 'node:util';
-import {
-  type AccessUnit,
-  AdtsSplitter,
-  DataType,
-  encodePacket,
-  PayloadType,
-  packetizeFrame,
-  splitAccessUnits,
-} from '@fleet/jt1078';
+import { AdtsSplitter, DataType, encodePacket, PayloadType, packetizeFrame } from '@fleet/jt1078';
+import { type AccessUnit, splitAccessUnits } from '@fleet/jt1078/testing';
 import type { StreamId } from '@fleet/storage';
 import { testEnv } from '@fleet/testing';
 

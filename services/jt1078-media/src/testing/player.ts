@@ -1,7 +1,7 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
-import { type DemuxedTag, FlvDemuxer } from '@fleet/jt1078';
+import { type DemuxedTag, FlvDemuxer } from '@fleet/jt1078/testing';
 import { testEnv } from '@fleet/testing';
 
 /** HTTP viewer that collects the tags and records how the response ends. */

@@ -1,5 +1,5 @@
 import { publish, type StreamChanged, streamChanged, streamStatusEvent, subscribe } from '@fleet/bus';
-import type { AccessUnit } from '@fleet/jt1078';
+import { type AccessUnit } from '@fleet/jt1078/testing';
 import { claimStream, readStream, type StreamId } from '@fleet/storage';
 import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
-const protocol = new URL('../../../../shared/protocol/', import.meta.url);
+const protocol = new URL('../../../../../shared/protocol/', import.meta.url);
 
 /** True if the reference vectors and captures exist beside the checkout. A clone without them skips their tests. */
 export const hasShared = existsSync(fileURLToPath(protocol));

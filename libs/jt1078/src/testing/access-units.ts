@@ -1,5 +1,5 @@
-import { NalIndex } from './nal-units.ts';
-import { getUnitRole, isFirstSlice, isRandomAccess, type VideoCodec } from './video-codec.ts';
+import { NalIndex } from '../nal-units.ts';
+import { getUnitRole, isFirstSlice, isRandomAccess, type VideoCodec } from '../video-codec.ts';
 
 /** One picture of an elementary stream with the preceding parameter sets, which a terminal sends as one frame. */
 export interface AccessUnit {

@@ -12,7 +12,7 @@ import {
   StreamMuxer,
   type StreamMuxerOptions,
   type TranscodeInput,
-} from '../src/index.ts';
+} from '../index.ts';
 
 /** Creates a packet with its own bytes from fields. */
 export const createPacket = (fields: Partial<PacketFields>): MediaPacket => {
@@ -130,17 +130,6 @@ export function packetizeFrames(
     sequence = (sequence + packets.length) & 0xffff;
     return packets;
   });
-}
-
-/** Returns a small reproducible random generator (mulberry32). */
-export function seededRandom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let t = Math.imul(state ^ (state >>> 15), 1 | state);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
-  };
 }
 
 /** Removes spaces from hex digits written in groups. */
