@@ -1,4 +1,13 @@
 export { headers } from 'nats';
+export {
+  accessChanged,
+  connectionsDisplaced,
+  type DeviceAccessEvent,
+  deviceAccessed,
+  keyRevoked,
+  revokeKey,
+  verifyKey,
+} from './access-requests.ts';
 export { type Bus, openBus } from './connection.ts';
 export {
   type BusContext,
@@ -21,6 +30,7 @@ export {
   type PartnerCommandLevel,
   partnerCommandLevels,
 } from './critical-commands.ts';
+export { deviceApi } from './device-api-use-cases.ts';
 export {
   commandSent,
   commandSentSubject,
@@ -32,6 +42,7 @@ export {
 } from './device-command.ts';
 export { DeviceCommandClient } from './device-command-client.ts';
 export { DeviceCommandServer, type IncomingCommand } from './device-command-server.ts';
+export { commandQueued, fenceSession, findDevice, gatewayFenceSubject } from './device-requests.ts';
 export { DurableConsumer, type JetStreamMessage, RetryLater } from './durable-consumer.ts';
 export { JetStreamPublisher } from './jetstream-publisher.ts';
 export {
@@ -81,25 +92,13 @@ export {
 } from './partner-telemetry.ts';
 export { pingService, servePing } from './ping.ts';
 export {
-  accessChanged,
-  commandQueued,
-  connectionsDisplaced,
-  type DeviceAccessEvent,
-  deviceAccessed,
-  deviceApi,
-  fenceSession,
-  findDevice,
-  gatewayFenceSubject,
-  keyRevoked,
   mediaControl,
   mediaControlSubject,
   queryStream,
-  revokeKey,
   type StreamChanged,
   streamChanged,
   streamStatusEvent,
-  verifyKey,
-} from './requests.ts';
+} from './stream-events.ts';
 export { ensureStreams } from './streams.ts';
 export {
   eventHeaders,

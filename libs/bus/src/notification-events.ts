@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { defineEvent, defineRequest } from './contract.ts';
-import { eventSequence, streamStartId } from './requests.ts';
+import { eventSequence, streamStartId } from './stream-events.ts';
 
 const id = Type.Integer({ minimum: 1 });
 const milliseconds = Type.Integer({ minimum: 0 });
