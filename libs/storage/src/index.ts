@@ -64,11 +64,11 @@ export {
   isExternalUpload,
   type UploadedFile,
   type UploadRecord,
-  UploadRepository,
   type UploadStatus,
   uploadStatuses,
   uploadUserName,
-} from './upload-repository.ts';
+} from './upload-record.ts';
+export { UploadRepository } from './upload-repository.ts';
 export { WebhookRepository } from './webhook-repository.ts';
 export {
   type AttemptError,

@@ -2,14 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { testEnv } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { type Database, openDatabase } from './mongo.ts';
-import {
-  type Clip,
-  clipKey,
-  createReservation,
-  type UploadRecord,
-  UploadRepository,
-  uploadUserName,
-} from './upload-repository.ts';
+import { type Clip, clipKey, createReservation, type UploadRecord, uploadUserName } from './upload-record.ts';
+import { UploadRepository } from './upload-repository.ts';
 
 // A real server on a machine that may be busy.
 jest.setTimeout(60_000);
