@@ -1,3 +1,4 @@
+export type { AdditionalItemDefinition } from './additional-item-definition.ts';
 export * from './additional-items.ts';
 export * from './attachment-splitter.ts';
 export type { CameraTime } from './bcd.ts';

@@ -1,12 +1,8 @@
 import { propertyRuns, propertySettings } from '@fleet/testing';
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import {
-  type AdditionalItemDefinition,
-  additionalItemDefinitions,
-  createAdditionalItem,
-  readAdditionalItem,
-} from './additional-items.ts';
+import type { AdditionalItemDefinition } from './additional-item-definition.ts';
+import { additionalItemDefinitions, createAdditionalItem, readAdditionalItem } from './additional-items.ts';
 import { editions } from './edition.ts';
 import { encodeMessage } from './encode-message.ts';
 import { formatMessageBody } from './format.ts';

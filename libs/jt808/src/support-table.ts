@@ -1,4 +1,5 @@
-import { type AdditionalItemDefinition, additionalItemDefinitions } from './additional-items.ts';
+import type { AdditionalItemDefinition } from './additional-item-definition.ts';
+import { additionalItemDefinitions } from './additional-items.ts';
 import { editions } from './edition.ts';
 import { type Fields, hexId, snakeCase } from './fields/index.ts';
 import type { MessageDefinition } from './message.ts';
