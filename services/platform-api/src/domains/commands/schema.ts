@@ -52,6 +52,7 @@ export interface Command extends AccountRecord {
   readonly sentAt: Date | null;
   readonly completedAt: Date | null;
   readonly expiresAt: Date;
+  /** The attempt in flight; null between attempts. */
   readonly flight: Attempt | null;
   /** Earliest time of the next attempt. */
   readonly notBefore: Date | null;
