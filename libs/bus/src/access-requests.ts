@@ -33,8 +33,8 @@ export const keyRevoked = defineEvent({
 });
 
 /**
- * Event in the work queue AUDIT: an API key of the Device API used a device. A command was admitted, or video was
- * watched or deleted.
+ * Event in the work queue AUDIT: a caller of the Device API or the video service used a device. A command was admitted,
+ * or video was watched or deleted. The caller is an API key, a user with one, or a guest of a share link.
  */
 export const deviceAccessed = defineEvent({
   subject: 'audit.device-used',
@@ -43,7 +43,10 @@ export const deviceAccessed = defineEvent({
     id: Type.String({ pattern: '^[0-9a-f]{32}$' }),
     /** Time of the use. */
     atMs: Type.Integer({ minimum: 0 }),
-    keyId: Type.Integer(),
+    keyId: Type.Optional(Type.Integer()),
+    userId: Type.Optional(Type.Integer()),
+    linkId: Type.Optional(Type.Integer()),
+    /** Account of the vehicle, or of the caller for a device without one. */
     accountId: Type.Integer(),
     /** Canonical number. */
     imei: Type.String({ pattern: '^[1-9][0-9A-F]{0,19}$' }),

@@ -46,7 +46,7 @@ export function createDeviceApi(
       log: deps.log,
       routes: deviceApiRoutes(deps),
       bodyLimitBytes,
-      guard: (route, context) => deps.guard.authenticate(route, context),
+      guard: (route, context) => deps.guard.authenticate(route, context, { acceptsSessions: false }),
       admit: createDeviceAuthorizer(deps, httpDeps.limits),
     }),
   );
@@ -76,7 +76,7 @@ export function createVideoService(deps: Deps, httpDeps: { limits: RateLimits })
       log: deps.log,
       routes: videoRoutes(deps),
       bodyLimitBytes,
-      guard: (route, context) => deps.guard.authenticate(route, context),
+      guard: (route, context) => deps.guard.authenticate(route, context, { acceptsSessions: true }),
       admit: createDeviceAuthorizer(deps, httpDeps.limits),
     }),
   );

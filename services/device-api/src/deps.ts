@@ -1,5 +1,6 @@
 import type { Bus, CommandIdentity, DeviceCommandClient } from '@fleet/bus';
 import type { Logger } from '@fleet/service-kit';
+import type { StreamTokens } from '@fleet/service-kit/stream-tokens';
 import type { Database, Redis, UploadRepository } from '@fleet/storage';
 import type { Guard } from './access/guard.ts';
 import type { Config } from './config.ts';
@@ -17,6 +18,7 @@ export interface Deps {
   readonly utcOffsets: CameraUtcOffsets;
   readonly uploads: UploadRepository;
   readonly guard: Guard;
+  readonly streamTokens: StreamTokens;
   /** Sends SMS that wake devices; null without a provider. */
   readonly sms: SmsProvider | null;
   /** Aborted when the shutdown time-out has passed: all remaining waits end. */

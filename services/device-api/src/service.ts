@@ -13,12 +13,15 @@ import {
   type Running,
   redactConfig,
 } from '@fleet/service-kit';
+import { StreamTokens } from '@fleet/service-kit/stream-tokens';
 import { connectRedis, openDatabase, UploadRepository } from '@fleet/storage';
 import type { Express } from 'express';
 import { AuditOutbox } from './access/audit-outbox.ts';
 import { Guard } from './access/guard.ts';
 import { KeyCache } from './access/key-cache.ts';
 import { createRateLimits } from './access/rate-limits.ts';
+import { VideoAccessCache } from './access/video-access-cache.ts';
+import { ViewMonitor } from './access/view-monitor.ts';
 import { createDeviceApi, createVideoService } from './app.ts';
 import { type Config, configSchema } from './config.ts';
 import type { Deps } from './deps.ts';
@@ -70,8 +73,15 @@ async function start(config: Config, log: Logger, lifecycle: Lifecycle): Promise
   // One listener for each open stream and each pending command.
   setMaxListeners(0, stopping.signal, stopped.signal);
   const limits = createRateLimits(config, redis);
-  const guard = new Guard({ bus, config, auditOutbox }, keyCache, limits);
-  lifecycle.onStop('guard', () => guard.stop());
+  const videoAccess = new VideoAccessCache(bus, log);
+  lifecycle.onStop('videoAccess', () => videoAccess.stop());
+  const views = new ViewMonitor(videoAccess);
+  lifecycle.onStop('views', () => views.stop());
+  const streamTokens = new StreamTokens({
+    secrets: config.STREAM_TOKEN_SECRET,
+    lifetimeSeconds: config.STREAM_TOKEN_SECONDS,
+  });
+  const guard = new Guard({ bus, config, auditOutbox, keys: keyCache, limits, streamTokens, videoAccess, views });
   const sms = SmsProvider.fromConfig(config);
   lifecycle.onStop('sms', () => sms?.stop());
   const deps: Deps = {
@@ -84,6 +94,7 @@ async function start(config: Config, log: Logger, lifecycle: Lifecycle): Promise
     utcOffsets: new CameraUtcOffsets(bus),
     uploads: new UploadRepository(database),
     guard,
+    streamTokens,
     sms,
     stopping: stopping.signal,
     stopped: stopped.signal,

@@ -1,44 +1,33 @@
-import { createHash } from 'node:crypto';
-import { findDevice, serve, verifyKey } from '@fleet/bus';
 import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { openAbortingClient } from './testing/aborting-client.ts';
 import { anyAuditEvent, captureAuditEvents } from './testing/capture-audit-events.ts';
+import { FakePlatform } from './testing/fake-platform.ts';
 import type { ApiClient } from './testing/harness.ts';
 import { controlClip, deleteClip, requestClip, UploadHarness, uploadPath } from './testing/upload-harness.ts';
 
 // Real servers on a machine that may be busy.
 jest.setTimeout(60_000);
 
-const keys = { own: `fk_${'o'.repeat(43)}`, other: `fk_${'t'.repeat(43)}`, reader: `fk_${'r'.repeat(43)}` };
-const accounts = new Map<string, number>();
+let keys: { own: string; other: string; reader: string };
 
 let uploads: UploadHarness;
+let platform: FakePlatform;
 let service: Awaited<ReturnType<UploadHarness['startService']>>;
 beforeAll(async () => {
   uploads = await UploadHarness.open({ platform: false });
-  const options = { queue: 'platform-api', onError: () => undefined };
-  const owners: [number, string[]][] = [
-    [1, ['command']],
-    [2, ['video']],
-    [1, ['read']],
-  ];
-  const hashes = Object.values(keys).map((key) => createHash('sha256').update(key).digest('hex'));
-  serve(uploads.harness.bus, verifyKey, options, async ({ keySha256 }) => {
-    const keyId = hashes.indexOf(keySha256);
-    const owner = owners[keyId];
-    if (owner === undefined) return { valid: false as const };
-    return { valid: true as const, keyId, accountId: owner[0], scopes: owner[1], ipAllowlist: [] };
-  });
-  serve(uploads.harness.bus, findDevice, options, async ({ imei }) => ({
-    known: accounts.has(imei),
-    accountId: accounts.get(imei) ?? null,
-    cameraUtcOffset: '+08:00',
-  }));
-  await uploads.harness.bus.nc.flush();
+  platform = await FakePlatform.start(uploads.harness.bus);
+  keys = {
+    own: platform.newKey({ accountId: 1, scopes: ['command'] }),
+    other: platform.newKey({ accountId: 2, scopes: ['video'] }),
+    reader: platform.newKey({ accountId: 1, scopes: ['read'] }),
+  };
   service = await uploads.startService({ DEVICE_API_AUTH: 'key' });
 });
-afterAll(() => uploads.close());
+afterAll(async () => {
+  await platform.stop();
+  await uploads.close();
+});
 
 /** The API as the holder of a key uses it. */
 const as = (key: string): ApiClient => ({
@@ -49,7 +38,7 @@ const as = (key: string): ApiClient => ({
 describe('with keys', () => {
   it('hides uploads of a device from other accounts', async () => {
     const camera = await uploads.connectCamera();
-    accounts.set(camera.imei, 1);
+    platform.moveDevice(camera.imei, 1);
     const [own, other] = [as(keys.own), as(keys.other)];
     expect((await other.get(uploadPath(camera.imei))).status).toBe(404);
     const id = await requestClip(own, camera);
@@ -73,7 +62,7 @@ describe('with keys', () => {
 
   it('keeps an upload in the account that requested it after the device moved', async () => {
     const camera = await uploads.connectCamera();
-    accounts.set(camera.imei, 1);
+    platform.moveDevice(camera.imei, 1);
     const [own, other] = [as(keys.own), as(keys.other)];
     const id = await requestClip(own, camera);
     expect(await uploads.getRecord(id)).toMatchObject({ accountId: 1 });
@@ -86,12 +75,13 @@ describe('with keys', () => {
     ];
     const refused = [404, 404, 404, 404, { total: 0, videos: [] }];
     // The vehicle is deleted, and then registered by another account.
-    accounts.delete(camera.imei);
+    platform.moveDevice(camera.imei, null);
     expect(await refusals()).toEqual(refused);
-    accounts.set(camera.imei, 2);
+    platform.moveDevice(camera.imei, 2);
     expect(await refusals()).toEqual(refused);
     expect((await own.get(`/videos/list?imei=${camera.imei}`)).body).toMatchObject({ total: 1 });
-    // The first account may not command its camera any more.
+    // The first account may not command its camera any more, once the change was published.
+    await waitFor(async () => (await own.get(`/wakeup?imei=${camera.imei}`)).status === 404);
     expect((await controlClip(own, id, 2)).status).toBe(404);
     expect(camera.actions).toEqual([]);
 
@@ -112,7 +102,7 @@ describe('with keys', () => {
     const camera = await uploads.connectCamera();
     const [own, other] = [as(keys.own), as(keys.other)];
     const id = await requestClip(own, camera);
-    accounts.set(camera.imei, 2);
+    platform.moveDevice(camera.imei, 2);
     expect((await own.get(`/videos?video_id=${id}`)).status).toBe(404);
     expect((await own.get(`/videos/list?imei=${camera.imei}`)).body).toMatchObject({ total: 0 });
     expect((await other.get(`/videos?video_id=${id}`)).status).toBe(200);
@@ -174,7 +164,7 @@ describe('with keys', () => {
       await removeAndLeave(failed?.id ?? '', false);
       await removeAndLeave(deletedId?.id ?? '', true);
       await waitFor(() => deletions().length > 0);
-      const use = { ...anyAuditEvent, keyId: 0, accountId: 1 };
+      const use = { ...anyAuditEvent, keyId: platform.keyIdOf(keys.own), accountId: 1 };
       expect(deletions()).toEqual([{ ...use, imei: deletedId?.imei, kind: 'deletion', operation: 'deleteUpload' }]);
       expect(await uploads.records.find(deletedId?.id ?? '')).toBeNull();
       expect(await uploads.getRecord(failed?.id ?? '')).toMatchObject({ status: 'completed' });

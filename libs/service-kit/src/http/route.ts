@@ -74,6 +74,10 @@ export interface Route {
   /** Any one of these scopes of an API key permits the route; without them every key does. */
   readonly scopes?: readonly string[];
   /**
+   * Returns the caller's right on the record of the request without which it is 403, for the service's own middleware.
+   */
+  readonly requiredRight?: (input: Pick<RouteInput, 'query' | 'params' | 'body'>) => string;
+  /**
    * False for a GET with an effect on a device: HEAD must be safe, so it is 405. True elsewhere: HEAD is GET without
    * the body.
    */

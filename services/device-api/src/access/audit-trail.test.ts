@@ -1,7 +1,8 @@
-import { type Bus, type DeviceAccessEvent, deviceAccessed, ensureStreams, openBus, serve, verifyKey } from '@fleet/bus';
+import { type Bus, type DeviceAccessEvent, deviceAccessed, ensureStreams, openBus } from '@fleet/bus';
 import { createLogger } from '@fleet/service-kit';
 import { ServerProcess, waitFor } from '@fleet/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { FakePlatform } from '../testing/fake-platform.ts';
 import { createOutcome, DeviceApiHarness } from '../testing/harness.ts';
 import { type AuditEvent, AuditOutbox } from './audit-outbox.ts';
 
@@ -95,20 +96,22 @@ describe('audit events', () => {
 
 describe('a command while JetStream is unavailable', () => {
   let harness: DeviceApiHarness;
+  let platform: FakePlatform;
   beforeAll(async () => {
-    harness = await DeviceApiHarness.open({ platform: true });
-    const options = { queue: 'platform-api', onError: () => undefined };
-    const owner = { valid: true as const, keyId: 1, accountId: 7, scopes: ['command'], ipAllowlist: [] };
-    serve(harness.bus, verifyKey, options, async () => owner);
-    await harness.bus.nc.flush();
+    harness = await DeviceApiHarness.open();
+    platform = await FakePlatform.start(harness.bus);
   });
-  afterAll(() => harness.close());
+  afterAll(async () => {
+    await platform.stop();
+    await harness.close();
+  });
 
   it('is executed, and recorded once JetStream is back', async () => {
     const api = await harness.startService({ DEVICE_API_AUTH: 'key' });
     const imei = await harness.connectDevice(() => createOutcome(0x8300));
     await (await harness.bus.jetstreamManager()).streams.delete('AUDIT');
-    const wake = () => api.get(`/wakeup?imei=${imei}`, { headers: { 'x-api-key': 'fk_any' } });
+    const headers = { 'x-api-key': platform.newKey() };
+    const wake = () => api.get(`/wakeup?imei=${imei}`, { headers });
     const metrics = async (): Promise<string> => (await fetch(`${api.base}/metrics`)).text();
     for (let round = 0; round < 3; round += 1) expect((await wake()).status).toBe(200);
     expect(harness.findCommands(imei)).toHaveLength(3);

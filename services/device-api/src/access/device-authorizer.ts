@@ -1,3 +1,4 @@
+import type { VideoAccess } from '@fleet/bus';
 import { terminalKey } from '@fleet/jt808';
 import { AppError, type RequestContext, type Route } from '@fleet/service-kit';
 import type { Deps } from '../deps.ts';
@@ -5,8 +6,9 @@ import { notConnectedError } from '../domain/outcome.ts';
 import { uploadNotFoundError } from '../domain/upload.ts';
 import { notStreamingError } from '../use-cases/find-stream-source.ts';
 import { findUpload } from '../use-cases/find-upload.ts';
-import type { ValidatedInput } from './guard.ts';
+import { assertRight, toDeviceRight } from './guard.ts';
 import type { RateLimits } from './rate-limits.ts';
+import type { ValidatedInput } from './uses.ts';
 
 /** Returns the canonical number of a terminal; throws 400 for an invalid one. */
 export function canonicalImei(imei: string): string {
@@ -15,29 +17,30 @@ export function canonicalImei(imei: string): string {
   return key;
 }
 
-/** Checks the account of the device or upload of a request, and counts commands and opened channels. */
+/** A request about a device, whose number is canonical. */
+interface DeviceRequest {
+  readonly imei: string;
+  readonly channel: number | undefined;
+  readonly route: Route;
+  readonly input: ValidatedInput;
+  readonly context: RequestContext;
+}
+
+/** Checks the caller's access to the device or upload of a request, and counts commands and opened channels. */
 export function createDeviceAuthorizer({ guard, uploads }: Pick<Deps, 'guard' | 'uploads'>, limits: RateLimits) {
   /**
-   * Counts a use of a device. A device of another account responds like a missing one here too, and its bucket is not
-   * counted.
+   * Counts a use of a device. A hidden device responds like a missing one here too, and its bucket is not counted.
    */
-  const authorizeAndConsume = async (
-    bucket: 'command' | 'stream',
-    name: string,
-    {
-      imei,
-      route,
-      context,
-      createError,
-    }: { imei: string; route: Route; context: RequestContext; createError: () => AppError },
-  ): Promise<void> => {
-    const isOtherTenant = await guard.isOtherTenant(imei, route, context);
-    await limits.consume(
-      bucket,
-      isOtherTenant ? `not of account ${guard.getAccountId(context)}:${name}` : name,
-      context,
-    );
-    if (isOtherTenant) throw createError();
+  const authorizeAndConsume = async (request: DeviceRequest): Promise<VideoAccess | undefined> => {
+    const { imei, channel, route, input, context } = request;
+    const isStream = route.bucket === 'stream';
+    const access = await guard.findAccess(imei, route, context);
+    const name = isStream ? `${imei}:${channel}` : imei;
+    const bucketKey = access === null ? `not visible to ${describeCaller(guard.getCaller(context))}:${name}` : name;
+    await limits.consume(isStream ? 'stream' : 'command', bucketKey, context);
+    if (access === null) throw isStream ? notStreamingError() : notConnectedError();
+    if (access !== undefined) assertRight(access, toDeviceRight(route, input));
+    return access;
   };
   const authorizeUpload = async (
     uploadId: string,
@@ -46,13 +49,13 @@ export function createDeviceAuthorizer({ guard, uploads }: Pick<Deps, 'guard' | 
     context: RequestContext,
   ): Promise<void> => {
     const upload = await findUpload({ uploads }, uploadId.toLowerCase());
-    const { imei } = upload.clip;
+    const { imei, channel } = upload.clip;
     if ((await guard.filterOwnUploads(imei, [upload], route, context)).length === 0) throw uploadNotFoundError();
     if (route.bucket === 'command') {
       // The clip may belong to the caller although the camera does not any more.
-      await authorizeAndConsume('command', imei, { imei, route, context, createError: notConnectedError });
+      await authorizeAndConsume({ imei, channel, route, input, context });
     }
-    guard.auditUse(imei, route, input, context);
+    await guard.trackUse(imei, route, input, context, undefined);
   };
   return async (route: Route, input: ValidatedInput, context: RequestContext): Promise<void> => {
     const { video_id: uploadId } = input.query as { video_id?: string };
@@ -63,14 +66,16 @@ export function createDeviceAuthorizer({ guard, uploads }: Pick<Deps, 'guard' | 
       channel?: number;
     };
     const key = canonicalImei(imei);
-    const isStream = route.bucket === 'stream';
-    const createError = isStream ? notStreamingError : notConnectedError;
-    await authorizeAndConsume(route.bucket, isStream ? `${key}:${channel}` : key, {
-      imei: key,
-      route,
-      context,
-      createError,
-    });
-    guard.auditUse(key, route, input, context);
+    if (route.bucket === 'stream' && channel !== undefined)
+      guard.assertGranted(context, { imei: key, channel, kind: toStreamKind(route, input) });
+    const access = await authorizeAndConsume({ imei: key, channel, route, input, context });
+    await guard.trackUse(key, route, input, context, access);
   };
 }
+
+const toStreamKind = (route: Route, input: ValidatedInput): 'live' | 'history' =>
+  toDeviceRight(route, input) === 'history' ? 'history' : 'live';
+
+/** Returns a name of the account or guest for counters. */
+const describeCaller = (caller: ReturnType<Deps['guard']['getCaller']>): string =>
+  'accountId' in caller ? `account ${caller.accountId}` : caller.kind;

@@ -1,69 +1,27 @@
-import { createHash, randomBytes } from 'node:crypto';
-import { accessChanged, findDevice, keyRevoked, publish, serve, verifyKey } from '@fleet/bus';
+import { accessChanged, publish } from '@fleet/bus';
 import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { openAbortingClient } from '../testing/aborting-client.ts';
 import { anyAuditEvent, captureAuditEvents } from '../testing/capture-audit-events.ts';
 import { respondWithStream, startFakeMediaPod } from '../testing/fake-media-pod.ts';
+import { FakePlatform } from '../testing/fake-platform.ts';
 import { createOutcome, DeviceApiHarness, randomImei } from '../testing/harness.ts';
 import { type ResponseReader, readUntilClosed } from '../testing/read-until-closed.ts';
 
 // Real servers on a machine that may be busy.
 jest.setTimeout(60_000);
 
-type Verdict = { scopes?: string[]; ipAllowlist?: string[] };
-
 let harness: DeviceApiHarness;
 let api: Awaited<ReturnType<DeviceApiHarness['startService']>>;
-const keys = new Map<string, Verdict>();
-const accounts = new Map<string, number>();
-/** Hashes of the keys whose verification platform-api received. */
-const verified: string[] = [];
-/** Devices about which platform-api has received a request and has not replied yet. */
-const heldLookups = new Map<string, { isRequested: boolean; readonly release: Promise<void> }>();
-let platform: { stop(): Promise<void> }[] = [];
-
-const hash = (key: string): string => createHash('sha256').update(key).digest('hex');
-function newKey(verdict: Verdict = {}): string {
-  const key = `fk_${randomBytes(32).toString('base64url')}`;
-  keys.set(hash(key), verdict);
-  return key;
-}
-
-async function startPlatform(): Promise<void> {
-  const options = {
-    queue: 'platform-api',
-    onError: (error: unknown) => {
-      throw error;
-    },
-  };
-  platform = [
-    serve(harness.bus, verifyKey, options, async ({ keySha256 }) => {
-      verified.push(keySha256);
-      const verdict = keys.get(keySha256);
-      if (verdict === undefined) return { valid: false as const };
-      const { scopes = ['read', 'write', 'command', 'video'], ipAllowlist = [] } = verdict;
-      return { valid: true as const, keyId: 1, accountId: 7, scopes, ipAllowlist };
-    }),
-    serve(harness.bus, findDevice, options, async ({ imei }) => {
-      const hold = heldLookups.get(imei);
-      if (hold !== undefined) {
-        hold.isRequested = true;
-        await hold.release;
-      }
-      return { known: accounts.has(imei), accountId: accounts.get(imei) ?? null, cameraUtcOffset: '+08:00' };
-    }),
-  ];
-  await harness.bus.nc.flush();
-}
+let platform: FakePlatform;
 
 beforeAll(async () => {
   harness = await DeviceApiHarness.open();
-  await startPlatform();
+  platform = await FakePlatform.start(harness.bus);
   api = await harness.startService({ DEVICE_API_AUTH: 'key' });
 });
 afterAll(async () => {
-  await Promise.all(platform.map((one) => one.stop()));
+  await platform.stop();
   await harness.close();
 });
 
@@ -76,35 +34,11 @@ const secured = (imei: string): string[] => [
 const withKey = (key: string) => ({ headers: { 'x-api-key': key } });
 const livePath = (imei: string): string => `/api/v1/realtime/stream.flv?imei=${imei}&channel=1`;
 
-/** Delays platform-api's replies about a device until the returned function is called. */
-function holdLookups(imei: string): { readonly isRequested: () => boolean; readonly release: () => void } {
-  let release = (): void => undefined;
-  const state = {
-    isRequested: false,
-    release: new Promise<void>((resolve) => {
-      release = resolve;
-    }),
-  };
-  heldLookups.set(imei, state);
-  return {
-    isRequested: () => state.isRequested,
-    release: () => {
-      heldLookups.delete(imei);
-      release();
-    },
-  };
-}
-
 /** Reads until the connection is closed. */
 async function watch(imei: string, key: string): Promise<ResponseReader> {
   const response = await fetch(api.base + livePath(imei), withKey(key));
   expect(response.status).toBe(200);
   return readUntilClosed(response);
-}
-
-function revoke(key: string): void {
-  keys.delete(hash(key));
-  publish(harness.bus, keyRevoked, { keySha256: hash(key) });
 }
 
 const device = () =>
@@ -118,30 +52,32 @@ describe('with DEVICE_API_AUTH=key', () => {
         status: 401,
         body: { status: 401, error: 'The header x-api-key is required.' },
       });
-      for (const key of ['fk_wrong', '', 'x'.repeat(300), hash('fk_wrong')])
+      for (const key of ['fk_wrong', '', 'x'.repeat(300), 'f'.repeat(64)])
         expect((await api.get(path, withKey(key))).status).toBe(401);
     }
     expect(harness.findCommands(imei)).toEqual([]);
   });
 
   it('does not accept a token in the query', async () => {
-    expect((await api.get(`/realtime/stream.flv?imei=${randomImei()}&channel=1&token=${newKey()}`)).status).toBe(401);
+    expect(
+      (await api.get(`/realtime/stream.flv?imei=${randomImei()}&channel=1&token=${platform.newKey()}`)).status,
+    ).toBe(401);
   });
 
   it('checks the credential before the parameters', async () => {
     expect((await api.get('/wakeup')).status).toBe(401);
-    expect((await api.get('/wakeup', withKey(newKey()))).status).toBe(400);
+    expect((await api.get('/wakeup', withKey(platform.newKey()))).status).toBe(400);
   });
 
   it.each([['command'], ['video']])('requires only the scope %s for them', async (scope) => {
-    const key = newKey({ scopes: [scope] });
+    const key = platform.newKey({ scopes: [scope] });
     const imei = await device();
     expect((await api.get(`/wakeup?imei=${imei}`, withKey(key))).status).toBe(200);
     expect((await api.get(`/realtime/start-stream?imei=${imei}&channel=1`, withKey(key))).status).toBe(200);
   });
 
   it('returns 403 for a key without either scope', async () => {
-    const key = newKey({ scopes: ['read', 'write', 'webhook', 'ingest'] });
+    const key = platform.newKey({ scopes: ['read', 'write', 'webhook', 'ingest'] });
     const imei = await device();
     for (const path of secured(imei)) {
       const { status, body } = await api.get(path, withKey(key));
@@ -156,10 +92,12 @@ describe('with DEVICE_API_AUTH=key', () => {
   it('returns 403 for a key used from an address outside its list', async () => {
     const imei = await device();
     const path = `/wakeup?imei=${imei}`;
-    expect((await api.get(path, withKey(newKey({ ipAllowlist: ['10.0.0.0/8'] })))).status).toBe(403);
-    expect((await api.get(path, withKey(newKey({ ipAllowlist: ['10.0.0.0/8', '127.0.0.0/8'] })))).status).toBe(200);
+    expect((await api.get(path, withKey(platform.newKey({ ipAllowlist: ['10.0.0.0/8'] })))).status).toBe(403);
+    expect((await api.get(path, withKey(platform.newKey({ ipAllowlist: ['10.0.0.0/8', '127.0.0.0/8'] })))).status).toBe(
+      200,
+    );
     const from = (address: string) => ({
-      headers: { 'x-api-key': newKey({ ipAllowlist: ['10.0.0.0/8'] }), 'x-forwarded-for': address },
+      headers: { 'x-api-key': platform.newKey({ ipAllowlist: ['10.0.0.0/8'] }), 'x-forwarded-for': address },
     });
     expect((await api.get(path, from('10.1.2.3'))).status).toBe(200);
     expect((await api.get(path, from('10.1.2.3, 8.8.8.8'))).status).toBe(403);
@@ -167,8 +105,9 @@ describe('with DEVICE_API_AUTH=key', () => {
 
   it('treats a device of another account as missing', async () => {
     const [own, foreign] = [await device(), await device()];
-    accounts.set(own, 7).set(foreign, 8);
-    const key = newKey();
+    platform.moveDevice(own, 7);
+    platform.moveDevice(foreign, 8);
+    const key = platform.newKey();
     await harness.connectStream(foreign, 1, 'http://127.0.0.1:1');
     for (const [index, path] of secured(foreign).entries()) {
       const refused = await api.get(path, withKey(key));
@@ -183,16 +122,16 @@ describe('with DEVICE_API_AUTH=key', () => {
 
   it('publishes audit events of uses with their caller, and none of rejected requests', async () => {
     const { events, ...capture } = captureAuditEvents(harness.bus);
-    const imei = await device();
+    const [imei, key] = [await device(), platform.newKey()];
     const pod = await startFakeMediaPod((_request, response) => response.writeHead(200).end('video'));
     await harness.connectStream(imei, 1, pod.url);
     try {
-      await api.get(`/wakeup?imei=${imei}`, withKey(newKey({ scopes: ['read'] })));
-      await api.get(`/wakeup?imei=${imei}`, withKey(newKey()));
-      await api.get(`/realtime/stream.flv?imei=${imei}&channel=2`, withKey(newKey()));
-      expect(await (await fetch(api.base + livePath(imei), withKey(newKey()))).text()).toBe('video');
+      await api.get(`/wakeup?imei=${imei}`, withKey(platform.newKey({ scopes: ['read'] })));
+      await api.get(`/wakeup?imei=${imei}`, withKey(key));
+      await api.get(`/realtime/stream.flv?imei=${imei}&channel=2`, withKey(key));
+      expect(await (await fetch(api.base + livePath(imei), withKey(key))).text()).toBe('video');
       await waitFor(() => events.length >= 2);
-      const use = { ...anyAuditEvent, keyId: 1, accountId: 7, imei };
+      const use = { ...anyAuditEvent, keyId: platform.keyIdOf(key), accountId: 7, imei };
       expect(events).toEqual([
         { ...use, kind: 'command', operation: 'wakeUp' },
         { ...use, kind: 'view', operation: 'watchRealtimeStream', channel: 1, seconds: expect.any(Number) },
@@ -211,11 +150,11 @@ describe('with DEVICE_API_AUTH=key', () => {
     await harness.connectStream(silent, 1, silentPod.url, 'silent-media');
     await harness.connectStream(streaming, 1, pod.url);
     try {
-      const client = await openAbortingClient(api.base + livePath(silent), newKey());
+      const client = await openAbortingClient(api.base + livePath(silent), platform.newKey());
       await waitFor(() => silentPod.openResponses.size === 1);
       await client.disconnect();
       await waitFor(() => silentPod.openResponses.size === 0);
-      await (await fetch(api.base + livePath(streaming), withKey(newKey()))).text();
+      await (await fetch(api.base + livePath(streaming), withKey(platform.newKey()))).text();
       await waitFor(() => events.length > 0);
       expect(events).toMatchObject([{ imei: streaming, kind: 'view' }]);
     } finally {
@@ -235,27 +174,27 @@ describe('with DEVICE_API_AUTH=key', () => {
   });
 
   it('caches a key and evicts it when the key is revoked', async () => {
-    const key = newKey();
+    const key = platform.newKey();
     const path = `/wakeup?imei=${await device()}`;
     expect((await api.get(path, withKey(key))).status).toBe(200);
-    const verifiedBefore = verified.length;
+    const verifiedBefore = platform.countVerifications(key);
     await Promise.all([1, 2, 3].map(() => api.get(path, withKey(key))));
-    expect(verified).toHaveLength(verifiedBefore);
-    revoke(key);
+    expect(platform.countVerifications(key)).toBe(verifiedBefore);
+    platform.revokeKey(key);
     await waitFor(async () => (await api.get(path, withKey(key))).status === 401);
-    expect(verified).toHaveLength(verifiedBefore + 1);
+    expect(platform.countVerifications(key)).toBe(verifiedBefore + 1);
   });
 
   it('closes the stream of a revoked key, and no other', async () => {
     const imei = await device();
     const pod = await startFakeMediaPod(respondWithStream());
     await harness.connectStream(imei, 1, pod.url);
-    const [key, other] = [newKey(), newKey()];
+    const [key, other] = [platform.newKey(), platform.newKey()];
     const [closedReader, openReader] = [await watch(imei, key), await watch(imei, other)];
     try {
       // An event about a valid key, as for a reactivated account, closes nothing.
-      publish(harness.bus, keyRevoked, { keySha256: hash(other) });
-      revoke(key);
+      platform.publishRevoked(other);
+      platform.revokeKey(key);
       await waitFor(() => closedReader.isClosed());
       expect(openReader.isClosed()).toBe(false);
     } finally {
@@ -269,8 +208,8 @@ describe('with DEVICE_API_AUTH=key', () => {
     const pod = await startFakeMediaPod(respondWithStream());
     await harness.connectStream(left, 1, pod.url);
     await harness.connectStream(imei, 1, pod.url);
-    const [key, other] = [newKey(), newKey()];
-    const heldLookup = holdLookups(left);
+    const [key, other] = [platform.newKey(), platform.newKey()];
+    const heldLookup = platform.holdDevice(left);
     const client = await openAbortingClient(api.base + livePath(left), key);
     await waitFor(heldLookup.isRequested);
     await client.disconnect();
@@ -278,10 +217,11 @@ describe('with DEVICE_API_AUTH=key', () => {
     // It arrives after the other one on the same connections.
     const viewer = await watch(imei, other);
     try {
-      revoke(key);
-      revoke(other);
+      const keyId = platform.keyIdOf(key);
+      platform.revokeKey(key);
+      platform.revokeKey(other);
       await waitFor(viewer.isClosed);
-      expect(verified.filter((one) => one === hash(key))).toHaveLength(1);
+      expect(platform.authorized.filter((caller) => caller.kind === 'key' && caller.keyId === keyId)).toHaveLength(1);
     } finally {
       await viewer.end();
       await pod.close();
@@ -292,8 +232,8 @@ describe('with DEVICE_API_AUTH=key', () => {
     const imei = await device();
     const pod = await startFakeMediaPod(respondWithStream());
     await harness.connectStream(imei, 1, pod.url);
-    const key = newKey();
-    const heldLookup = holdLookups(imei);
+    const key = platform.newKey();
+    const heldLookup = platform.holdDevice(imei);
     let isOver = false;
     const watching = fetch(api.base + livePath(imei), withKey(key))
       .then((response) => response.arrayBuffer())
@@ -303,7 +243,7 @@ describe('with DEVICE_API_AUTH=key', () => {
       });
     try {
       await waitFor(heldLookup.isRequested);
-      revoke(key);
+      platform.revokeKey(key);
       await waitFor(async () => (await api.get('/wakeup', withKey(key))).status === 401);
       heldLookup.release();
       await waitFor(() => isOver);
@@ -320,10 +260,10 @@ describe('with DEVICE_API_AUTH=key', () => {
     const imei = await device();
     const pod = await startFakeMediaPod(respondWithStream());
     await harness.connectStream(imei, 1, pod.url);
-    const [key, other] = [newKey(), newKey()];
+    const [key, other] = [platform.newKey(), platform.newKey()];
     const [closedReader, openReader] = [await watch(imei, key), await watch(imei, other)];
     try {
-      keys.delete(hash(key));
+      platform.removeKey(key);
       publish(harness.bus, accessChanged, {});
       await waitFor(closedReader.isClosed);
       expect(openReader.isClosed()).toBe(false);
@@ -337,19 +277,19 @@ describe('with DEVICE_API_AUTH=key', () => {
     const imei = await device();
     const pod = await startFakeMediaPod(respondWithStream());
     await harness.connectStream(imei, 1, pod.url);
-    const [key, other] = [newKey(), newKey()];
+    const [key, other] = [platform.newKey(), platform.newKey()];
     const [closedReader, openReader] = [await watch(imei, key), await watch(imei, other)];
     const readiness = async (): Promise<number> => (await fetch(`${api.base}/readyz`)).status;
     try {
-      await Promise.all(platform.map((one) => one.stop()));
+      await platform.stop();
       await harness.nats.kill();
       await waitFor(async () => (await readiness()) === 503);
-      keys.delete(hash(key));
+      platform.removeKey(key);
       await harness.nats.start();
       await waitFor(async () => (await readiness()) === 200);
       expect([closedReader.isClosed(), openReader.isClosed()]).toEqual([false, false]);
       await waitFor(() => harness.bus.isUp());
-      await startPlatform();
+      await platform.serve();
       await waitFor(closedReader.isClosed);
       expect(openReader.isClosed()).toBe(false);
     } finally {
@@ -359,12 +299,12 @@ describe('with DEVICE_API_AUTH=key', () => {
   });
 
   it('returns 503, or 500 for a stream, and never 401, if the key cannot be verified', async () => {
-    await Promise.all(platform.map((one) => one.stop()));
-    const key = newKey();
+    await platform.stop();
+    const key = platform.newKey();
     const imei = await device();
     const statuses = await Promise.all(secured(imei).map(async (path) => (await api.get(path, withKey(key))).status));
     expect(statuses).toEqual([503, 503, 503, 500]);
-    await startPlatform();
+    await platform.serve();
     expect((await api.get(`/wakeup?imei=${imei}`, withKey(key))).status).toBe(200);
   });
 });

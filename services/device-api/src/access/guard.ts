@@ -1,98 +1,78 @@
-import { setTimeout as delay } from 'node:timers/promises';
-import { BusError, findDevice, request } from '@fleet/bus';
-import { AppError, isIpAllowed, type RequestContext, type Route } from '@fleet/service-kit';
+import type { KnownVideoCaller, VideoAccess, VideoRight } from '@fleet/bus';
+import { AppError, type RequestContext, type Route, type VideoCaller } from '@fleet/service-kit';
+import { assertGranted, type StreamTokenKind } from '@fleet/service-kit/stream-tokens';
 import type { UploadRecord } from '@fleet/storage';
-import type { Deps } from '../deps.ts';
 import type { AuditEvent, AuditOutbox } from './audit-outbox.ts';
-import { hashKey, type KeyCache, type KeyOwner } from './key-cache.ts';
+import { isRefusal, mapBusError } from './bus-errors.ts';
+import { type AcceptedCredentials, type IdentifierDeps, type Identity, identify } from './identify.ts';
 import type { RateLimits } from './rate-limits.ts';
+import { classifyUse, describeUse, onViewEnd, type ValidatedInput } from './uses.ts';
+import type { AccessQuery, VideoAccessCache } from './video-access-cache.ts';
+import type { ViewMonitor } from './view-monitor.ts';
 
-const findDeviceTimeoutMs = 3_000;
-/** Retry interval of the verification of a viewer's key if platform-api is unreachable. */
-const retryIntervalMs = 1_000;
 /**
- * Interval at which keys of viewers are verified again: a change takes effect within five seconds. Many keys are
- * verified in rotation.
+ * A right on a device. `view`: every caller who may see it. `any`: callers with at least one of the other rights.
  */
-const revalidateIntervalMs = 2_000;
-const revalidateBatchSize = 50;
-const tickIntervalMs = 1_000;
+export type DeviceRight = VideoRight | 'view' | 'any';
 
-/** The validated parts of a request. */
-export interface ValidatedInput {
-  readonly query: unknown;
-  readonly params: unknown;
-  readonly body: unknown;
+export interface GuardDeps extends IdentifierDeps {
+  readonly auditOutbox: Pick<AuditOutbox, 'enqueue'>;
+  readonly limits: RateLimits;
+  readonly videoAccess: Pick<VideoAccessCache, 'get'>;
+  readonly views: Pick<ViewMonitor, 'watch'>;
 }
 
-/** Video that a client is watching. */
-interface ViewerState {
-  readonly keySha256: string;
-  /** Counts the verifications that were requested for its key: a newer one replaces a pending one. */
-  revalidations: number;
-  revalidatedAtMs: number;
-}
-
-type GuardDeps = Pick<Deps, 'bus' | 'config'> & { readonly auditOutbox: Pick<AuditOutbox, 'enqueue'> };
-
-/** Authorizes requests: credentials before the parameters are parsed, the device's account afterwards. */
+/** Authorizes requests: credentials before the parameters are parsed, the device and the caller's right afterwards. */
 export class Guard {
   readonly #deps: GuardDeps;
-  readonly #keys: KeyCache;
-  readonly #limits: RateLimits;
-  readonly #owners = new WeakMap<RequestContext, KeyOwner>();
-  /** The most recently verified ones are at the end. */
-  readonly #viewers = new Map<RequestContext, ViewerState>();
-  readonly #tickTimer: NodeJS.Timeout;
+  readonly #identities = new WeakMap<RequestContext, Identity>();
 
-  constructor(deps: GuardDeps, keys: KeyCache, limits: RateLimits) {
+  constructor(deps: GuardDeps) {
     this.#deps = deps;
-    this.#keys = keys;
-    this.#limits = limits;
-    keys.onInvalidated((keySha256) => {
-      for (const [context, viewer] of this.#viewers)
-        if (keySha256 === null || viewer.keySha256 === keySha256) void this.#revalidate(context, viewer);
-    });
-    this.#tickTimer = setInterval(() => this.#revalidateAll(), tickIntervalMs);
   }
 
-  stop(): void {
-    clearInterval(this.#tickTimer);
-  }
-
-  /** Verifies the API key of a request, and counts it if its bucket counts by key or address. */
-  async authenticate(route: Route, context: RequestContext): Promise<void> {
+  /** Identifies the caller of a request, and counts it if its bucket counts by caller or address. */
+  async authenticate(route: Route, context: RequestContext, accepted: AcceptedCredentials): Promise<void> {
+    const { limits } = this.#deps;
     const address = context.request.ip ?? '';
-    if (route.bucket === 'health') return this.#limits.consume('health', address, context);
-    if (this.#deps.config.DEVICE_API_AUTH === 'key' && route.isSecured !== false)
-      await this.#authenticateKey(route, context);
+    if (route.bucket === 'health') return limits.consume('health', address, context);
+    const identity = route.isSecured === false ? undefined : await this.#identify(route, context, accepted);
+    if (identity !== undefined) {
+      assertScope(route, identity);
+      this.#identities.set(context, identity);
+    }
     if (route.bucket !== 'reads' && route.bucket !== 'stream') return;
-    const owner = this.#owners.get(context);
-    await this.#limits.consume('reads', owner === undefined ? `ip:${address}` : `key:${owner.keyId}`, context);
+    await limits.consume('reads', toCountKey(this.getCaller(context), address), context);
   }
 
-  /** Returns the account of the request's key; undefined if no key is required. */
-  getAccountId(context: RequestContext): number | undefined {
-    return this.#owners.get(context)?.accountId;
+  /** Returns the caller of a request; anonymous if no credential is required. */
+  getCaller(context: RequestContext): VideoCaller {
+    return this.#identities.get(context)?.caller ?? { kind: 'anonymous' };
+  }
+
+  /** Throws 403 if the request has a token for another stream. */
+  assertGranted(context: RequestContext, stream: { imei: string; channel: number; kind: StreamTokenKind }): void {
+    const grant = this.#identities.get(context)?.grant;
+    if (grant !== undefined) assertGranted(grant, stream);
   }
 
   /**
-   * Returns true for a device of another account, which responds like a missing one. Every key may use a device without
-   * an account.
+   * Returns what the caller may do with a device. Null: the device responds like a missing one, because it belongs to
+   * another account or is unknown to a person. Undefined: no credential is required.
    */
-  async isOtherTenant(imei: string, route: Pick<Route, 'errors'>, context: RequestContext): Promise<boolean> {
-    const owner = this.#owners.get(context);
-    if (owner === undefined) return false;
-    const { accountId } = await mapBusError(
-      route,
-      request(
-        this.#deps.bus,
-        findDevice,
-        { imei },
-        { timeoutMs: findDeviceTimeoutMs, correlationId: context.requestId },
-      ),
-    );
-    return accountId !== null && accountId !== owner.accountId;
+  async findAccess(
+    imei: string,
+    route: Pick<Route, 'errors'>,
+    context: RequestContext,
+  ): Promise<VideoAccess | null | undefined> {
+    const query = this.#toQuery(imei, context);
+    if (query === undefined) return undefined;
+    try {
+      return await mapBusError(route, this.#deps.videoAccess.get(query, context.requestId));
+    } catch (error) {
+      if (isRefusal(error) && error.status === 404) return null;
+      throw error;
+    }
   }
 
   /**
@@ -105,30 +85,34 @@ export class Guard {
     route: Pick<Route, 'errors'>,
     context: RequestContext,
   ): Promise<readonly T[]> {
-    const owner = this.#owners.get(context);
-    if (owner === undefined) return uploads;
-    const isOtherTenant = await this.isOtherTenant(imei, route, context);
-    return uploads.filter(({ accountId = null }) =>
-      accountId === null ? !isOtherTenant : accountId === owner.accountId,
-    );
+    const caller = this.getCaller(context);
+    if (caller.kind === 'anonymous' || caller.kind === 'link') return uploads;
+    const isHidden = (await this.findAccess(imei, route, context)) === null;
+    return uploads.filter(({ accountId = null }) => (accountId === null ? !isHidden : accountId === caller.accountId));
   }
 
-  /** Publishes an audit event of a command, or of a view once it has ended, if the caller is known. */
-  auditUse(imei: string, route: Route, input: ValidatedInput, context: RequestContext): void {
+  /**
+   * Publishes an audit event of a command, or of a view once it has ended, if the caller is known. Closes a view when
+   * its caller loses access: of the given kind, or any if a file is watched.
+   */
+  async trackUse(
+    imei: string,
+    route: Route,
+    input: ValidatedInput,
+    context: RequestContext,
+    access: VideoAccess | undefined,
+  ): Promise<void> {
     const kind = classifyUse(route, context);
-    if (kind === undefined || !this.#owners.has(context)) return;
-    const { channel } = { ...(input.query as object), ...(input.params as object) } as { channel?: number };
-    const { command } = { ...(input.body as object | undefined) } as { command?: number };
-    const details = {
-      operation: route.operationId,
-      ...(channel === undefined ? {} : { channel }),
-      ...(command === undefined ? {} : { command }),
-    };
+    const query = this.#toQuery(imei, context);
+    if (kind === undefined || query === undefined) return;
+    const accountId = access?.vehicleAccountId ?? undefined;
+    const details = { operation: route.operationId, ...describeUse(input), accountId };
     if (kind === 'command') return this.#audit(imei, { kind, ...details }, context);
     // A caller that left during admission watches nothing and will not leave again.
     if (context.response.closed) return;
     if (kind === 'view') onViewEnd(context, (seconds) => this.#audit(imei, { kind, ...details, seconds }, context));
-    this.#trackViewer(context);
+    if (access !== undefined) this.watch(query, toDeviceRight(route, input), access, context);
+    else await this.#watchFile(query, route, context);
   }
 
   /** Publishes an audit event of a deleted video, whether or not the caller waited. */
@@ -136,153 +120,85 @@ export class Guard {
     this.#audit(imei, { kind: 'deletion', operation }, context);
   }
 
+  /** Closes a response when its caller loses a right. An expired stream token closes none. */
+  watch(query: AccessQuery, right: DeviceRight, access: VideoAccess, { response, log }: RequestContext): void {
+    const stop = this.#deps.views.watch({
+      query,
+      access,
+      log,
+      isPermitted: (current) => hasRight(current, right),
+      close: () => void response.destroy(),
+    });
+    // More than ten listeners wait for the end of a proxied response; Node.js would warn at each viewer.
+    response.setMaxListeners(20);
+    response.once('close', stop);
+  }
+
+  /** A clip stays with the account that requested it: its viewers depend on their credential only. */
+  async #watchFile({ caller, address }: AccessQuery, route: Route, context: RequestContext): Promise<void> {
+    const query = { caller, address };
+    const access = await mapBusError(route, this.#deps.videoAccess.get(query, context.requestId));
+    if (!context.response.closed) this.watch(query, 'view', access, context);
+  }
+
+  async #identify(route: Route, context: RequestContext, accepted: AcceptedCredentials): Promise<Identity | undefined> {
+    try {
+      return await identify(this.#deps, route, context, accepted);
+    } catch (error) {
+      // Guesses are counted by address.
+      if (isRefusal(error) && error.status === 401 && error.code !== 'api_key_missing')
+        await this.#deps.limits.consume('reads', `ip:${context.request.ip ?? ''}`, context);
+      throw error;
+    }
+  }
+
+  #toQuery(imei: string, context: RequestContext): (AccessQuery & { readonly caller: KnownVideoCaller }) | undefined {
+    const caller = this.getCaller(context);
+    return caller.kind === 'anonymous' ? undefined : { caller, imei, address: context.request.ip ?? '' };
+  }
+
   #audit(
     imei: string,
-    event: Omit<AuditEvent, 'keyId' | 'accountId' | 'imei' | 'address'>,
+    event: Omit<AuditEvent, 'keyId' | 'accountId' | 'imei' | 'address'> & { readonly accountId?: number | undefined },
     context: RequestContext,
   ): void {
-    const owner = this.#owners.get(context);
-    if (owner === undefined) return;
-    const { keyId, accountId } = owner;
-    this.#deps.auditOutbox.enqueue({ keyId, accountId, imei, address: context.request.ip ?? '', ...event });
-  }
-
-  /**
-   * Closes video when its key becomes invalid at the viewer's address: revoked, expired, or with other addresses. An
-   * expired stream token closes none.
-   */
-  #trackViewer(context: RequestContext): void {
-    const keySha256 = hashKey(context.request.get('x-api-key') ?? '');
-    const viewer = { keySha256, revalidations: 0, revalidatedAtMs: performance.now() };
-    this.#viewers.set(context, viewer);
-    // More than ten listeners wait for the end of a proxied response; Node.js would warn at each viewer.
-    context.response.setMaxListeners(20);
-    context.response.once('close', () => this.#viewers.delete(context));
-    // The key may have been revoked since its verification, when there was nothing to close.
-    void this.#revalidate(context, viewer);
-  }
-
-  async #revalidate(context: RequestContext, viewer: ViewerState): Promise<void> {
-    viewer.revalidations += 1;
-    const { revalidations } = viewer;
-    let isFirstAttempt = true;
-    while (this.#viewers.has(context) && viewer.revalidations === revalidations) {
-      const isValid = await this.#isKeyValid(context, isFirstAttempt);
-      if (isValid === false) context.response.destroy();
-      if (isValid !== undefined) return;
-      isFirstAttempt = false;
-      await delay(retryIntervalMs, undefined, { ref: false });
-    }
-  }
-
-  /** Returns undefined if platform-api is unreachable: that decides nothing. */
-  async #isKeyValid(context: RequestContext, isFirstAttempt: boolean): Promise<boolean | undefined> {
-    const { request, requestId, log } = context;
-    try {
-      return isKeyAllowed(await this.#keys.get(request.get('x-api-key') ?? '', requestId), context);
-    } catch (error) {
-      if (isFirstAttempt) log.warn({ err: error }, 'could not verify a key again');
-      return undefined;
-    }
-  }
-
-  /** Changes of a key's addresses are not published, and a revocation may have been missed. */
-  #revalidateAll(): void {
-    const nowMs = performance.now();
-    const byKey = new Map<string, RequestContext[]>();
-    for (const [context, { keySha256, revalidatedAtMs }] of this.#viewers) {
-      const existing = byKey.get(keySha256);
-      if (existing !== undefined) existing.push(context);
-      else if (nowMs - revalidatedAtMs >= revalidateIntervalMs && byKey.size < revalidateBatchSize)
-        byKey.set(keySha256, [context]);
-    }
-    for (const contexts of byKey.values()) {
-      for (const context of contexts) {
-        const viewer = this.#viewers.get(context);
-        if (viewer === undefined) continue;
-        viewer.revalidatedAtMs = nowMs;
-        this.#viewers.delete(context);
-        this.#viewers.set(context, viewer);
-      }
-      void this.#closeRevoked(contexts);
-    }
-  }
-
-  /** Closes the views of one key that would be rejected now. */
-  async #closeRevoked(contexts: readonly RequestContext[]): Promise<void> {
-    const [first] = contexts;
-    if (first === undefined) return;
-    try {
-      const owner = await this.#keys.fetch(first.request.get('x-api-key') ?? '', first.requestId);
-      for (const context of contexts)
-        if (this.#viewers.has(context) && !isKeyAllowed(owner, context)) context.response.destroy();
-    } catch (error) {
-      // An unreachable platform-api decides nothing: the verification is retried.
-      first.log.debug({ err: error }, 'could not verify a key again');
-    }
-  }
-
-  async #authenticateKey(route: Route, context: RequestContext): Promise<void> {
-    const key = context.request.get('x-api-key');
-    if (key === undefined || key === '') throw new AppError('api_key_missing', 'The header x-api-key is required.');
-    const invalid = new AppError('api_key_invalid', 'The API key is not valid.');
-    if (key.length > 256) throw invalid;
-    const owner = await mapBusError(route, this.#keys.get(key, context.requestId));
-    if (owner === null) {
-      // Guesses are counted by address.
-      await this.#limits.consume('reads', `ip:${context.request.ip ?? ''}`, context);
-      throw invalid;
-    }
-    if (!isIpAllowed(owner.ipAllowlist, context.request.ip ?? ''))
-      throw new AppError('permission_denied', 'The API key is not valid from this address.');
-    const { scopes } = route;
-    if (scopes !== undefined && !scopes.some((scope) => owner.scopes.includes(scope)))
-      throw new AppError('permission_denied', `The API key needs the scope ${scopes.join(' or ')}.`);
-    this.#owners.set(context, owner);
+    const caller = this.getCaller(context);
+    if (caller.kind === 'anonymous') return;
+    const accountId = event.accountId ?? ('accountId' in caller ? caller.accountId : undefined);
+    if (accountId === undefined) return;
+    const address = context.request.ip ?? '';
+    this.#deps.auditOutbox.enqueue({ ...event, ...toActor(caller), accountId, imei, address });
   }
 }
 
-/** Returns whether a key is valid at the address of a request. */
-const isKeyAllowed = (owner: KeyOwner | null, { request }: RequestContext): boolean =>
-  owner !== null && isIpAllowed(owner.ipAllowlist, request.ip ?? '');
+/** Returns the right that a request needs; commands that declare none need that of commands. */
+export const toDeviceRight = (route: Route, input: ValidatedInput): DeviceRight =>
+  (route.requiredRight?.(input) ?? 'command') as DeviceRight;
 
-/** `part`: another part of an earlier view. */
-function classifyUse(
-  { bucket, operationId }: Route,
-  { request }: RequestContext,
-): 'command' | 'view' | 'part' | undefined {
-  if (bucket === 'command') return 'command';
-  if (request.method !== 'GET') return undefined;
-  if (bucket === 'stream') return 'view';
-  if (operationId !== 'downloadUpload') return undefined;
-  // A player requests one clip in many parts: the first of them is the view.
-  return /^bytes=0-|^$/.test(request.get('range') ?? '') ? 'view' : 'part';
+/** Throws 403 if a caller may see a device and lacks the right. */
+export function assertRight(access: VideoAccess, right: DeviceRight): void {
+  if (!hasRight(access, right))
+    throw new AppError('permission_denied', 'The caller lacks the permission for this request.');
 }
 
-/**
- * Publishes the duration of a view after its end; nothing for a rejected request, or a caller that left before the
- * response.
- */
-function onViewEnd({ response }: RequestContext, onEnd: (seconds: number) => void): void {
-  const sinceMs = performance.now();
-  response.once('close', () => {
-    // The status of a response that has not begun is 200.
-    if (response.headersSent && response.statusCode < 300) onEnd(Math.round((performance.now() - sinceMs) / 1000));
-  });
+function hasRight({ rights }: VideoAccess, right: DeviceRight): boolean {
+  if (right === 'view') return true;
+  return right === 'any' ? Object.values(rights).includes(true) : rights[right];
 }
 
-/** Returns 503, or 500 if the interface lists no 503. */
-async function mapBusError<T>(route: Pick<Route, 'errors'>, work: Promise<T>): Promise<T> {
-  try {
-    return await work;
-  } catch (cause) {
-    if (!(cause instanceof BusError)) throw cause;
-    throw new AppError(
-      503 in route.errors ? 'unavailable' : 'internal',
-      'Credentials cannot be checked at the moment.',
-      {
-        cause,
-      },
-    );
-  }
+function assertScope({ scopes: required }: Route, { scopes }: Identity): void {
+  if (required === undefined || scopes === null || required.some((scope) => scopes.includes(scope))) return;
+  throw new AppError('permission_denied', `The API key needs the scope ${required.join(' or ')}.`);
+}
+
+function toCountKey(caller: VideoCaller, address: string): string {
+  if (caller.kind === 'user') return `user:${caller.userId}`;
+  return caller.kind === 'key' ? `key:${caller.keyId}` : `ip:${address}`;
+}
+
+function toActor(caller: KnownVideoCaller): Pick<AuditEvent, 'keyId' | 'userId' | 'linkId'> {
+  if (caller.kind === 'link') return { linkId: caller.linkId };
+  if (caller.kind === 'key') return { keyId: caller.keyId };
+  const keyId = caller.keyId ?? caller.mintedByKeyId;
+  return { userId: caller.userId, ...(keyId === null ? {} : { keyId }) };
 }

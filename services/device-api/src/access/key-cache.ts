@@ -24,7 +24,6 @@ export class KeyCache {
   readonly #bus: Bus;
   readonly #owners = new TtlCache<KeyOwner | null>({ ttlMs: cacheTtlMs });
   readonly #subscriptions: readonly { stop(): void }[];
-  readonly #listeners = new Set<(keySha256: string | null) => void>();
 
   constructor(bus: Bus, log: Logger) {
     this.#bus = bus;
@@ -49,16 +48,6 @@ export class KeyCache {
     return this.#owners.get(keySha256, () => this.#requestOwner(keySha256, correlationId));
   }
 
-  /** Returns the current owner without the cache: a revocation may have arrived. */
-  fetch(key: string, correlationId: string): Promise<KeyOwner | null> {
-    return this.#requestOwner(hashKey(key), correlationId);
-  }
-
-  /** Calls back with the hash of each key that may be invalid, and with null if any may be. */
-  onInvalidated(listener: (keySha256: string | null) => void): void {
-    this.#listeners.add(listener);
-  }
-
   stop(): void {
     for (const subscription of this.#subscriptions) subscription.stop();
   }
@@ -66,7 +55,6 @@ export class KeyCache {
   #invalidate(keySha256: string | null): void {
     if (keySha256 === null) this.#owners.clear();
     else this.#owners.delete(keySha256);
-    for (const listener of this.#listeners) listener(keySha256);
   }
 
   async #requestOwner(keySha256: string, correlationId: string): Promise<KeyOwner | null> {

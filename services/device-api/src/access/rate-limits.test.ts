@@ -1,7 +1,6 @@
-import { createHash } from 'node:crypto';
-import { findDevice, serve, verifyKey } from '@fleet/bus';
 import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { FakePlatform } from '../testing/fake-platform.ts';
 import { type ApiClient, type ApiResponse, createOutcome, DeviceApiHarness, randomImei } from '../testing/harness.ts';
 
 // Real servers on a machine that may be busy.
@@ -149,28 +148,14 @@ describe('reads', () => {
   });
 
   it('allows a key a burst of 200 on all replicas together, from any address', async () => {
-    const hash = (key: string): string => createHash('sha256').update(key).digest('hex');
-    const ids = new Map([hash('one'), hash('other')].map((keySha256, at) => [keySha256, at + 1]));
-    const options = { queue: 'platform-api', onError: () => undefined };
-    const platform = serve(harness.bus, verifyKey, options, async ({ keySha256 }) => ({
-      valid: true as const,
-      keyId: ids.get(keySha256) ?? 0,
-      accountId: 1,
-      scopes: ['video'],
-      ipAllowlist: [],
-    }));
-    const records = serve(harness.bus, findDevice, options, async () => ({
-      known: false,
-      accountId: null,
-      cameraUtcOffset: '+08:00',
-    }));
-    await harness.bus.nc.flush();
+    const platform = await FakePlatform.start(harness.bus);
+    const [one, other] = [platform.newKey(), platform.newKey()];
     const withKeys = { ...rates, DEVICE_API_AUTH: 'key' };
     const services = [await harness.startService(withKeys), await harness.startService(withKeys)];
     const by = (key: string) => ({ headers: { 'x-api-key': key, ...newAddress().headers } });
-    expectRefusal(await readUntilRefused(services, () => by('one')));
-    expect((await services[1]?.get(`/videos/list?imei=${randomImei()}`, by('other')))?.status).toBe(200);
-    await Promise.all([platform.stop(), records.stop()]);
+    expectRefusal(await readUntilRefused(services, () => by(one)));
+    expect((await services[1]?.get(`/videos/list?imei=${randomImei()}`, by(other)))?.status).toBe(200);
+    await platform.stop();
   });
 });
 

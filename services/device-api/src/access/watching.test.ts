@@ -1,8 +1,8 @@
-import { createHash, randomBytes } from 'node:crypto';
-import { findDevice, keyRevoked, locateClip, publish, serve, serveUseCase, verifyKey } from '@fleet/bus';
+import { locateClip, serveUseCase } from '@fleet/bus';
 import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { type FakeMediaPod, respondWithStream, startFakeMediaPod } from '../testing/fake-media-pod.ts';
+import { FakePlatform } from '../testing/fake-platform.ts';
 import { readUntilClosed } from '../testing/read-until-closed.ts';
 import { ftpPod, requestClip, UploadHarness } from '../testing/upload-harness.ts';
 
@@ -10,40 +10,21 @@ import { ftpPod, requestClip, UploadHarness } from '../testing/upload-harness.ts
 jest.setTimeout(60_000);
 
 let uploads: UploadHarness;
+let platform: FakePlatform;
 let api: Awaited<ReturnType<UploadHarness['startService']>>;
 let pod: FakeMediaPod;
 let clipId: string;
 let livePath: string;
-/** Allowed addresses of the valid keys, by their hashes. */
-const valid = new Map<string, readonly string[]>();
-const hash = (key: string): string => createHash('sha256').update(key).digest('hex');
 const here = ['127.0.0.0/8', '::1'];
 const elsewhere = ['203.0.113.0/24'];
-
-function newKey(): string {
-  const key = `fk_${randomBytes(32).toString('base64url')}`;
-  valid.set(hash(key), here);
-  return key;
-}
+const newKey = (): string => platform.newKey({ ipAllowlist: here });
 
 beforeAll(async () => {
   uploads = await UploadHarness.open({ platform: false });
   const { bus } = uploads.harness;
-  const options = { queue: 'platform-api', onError: () => undefined };
-  serve(bus, verifyKey, options, async ({ keySha256 }) => {
-    const ipAllowlist = valid.get(keySha256);
-    if (ipAllowlist === undefined) return { valid: false as const };
-    return {
-      valid: true as const,
-      keyId: 1,
-      accountId: 7,
-      scopes: ['command', 'video'],
-      ipAllowlist: [...ipAllowlist],
-    };
-  });
-  const device = { known: false, accountId: null, cameraUtcOffset: '+08:00' };
-  serve(bus, findDevice, options, async () => device);
+  platform = await FakePlatform.start(bus);
   pod = await startFakeMediaPod(respondWithStream());
+  const options = { queue: 'platform-api', onError: () => undefined };
   serveUseCase(bus, locateClip(ftpPod), options, async () => ({ httpUrl: pod.url }));
   await bus.nc.flush();
   api = await uploads.startService({ DEVICE_API_AUTH: 'key' });
@@ -58,6 +39,7 @@ beforeAll(async () => {
   livePath = `/realtime/stream.flv?imei=${camera.imei}&channel=1`;
 });
 afterAll(async () => {
+  await platform.stop();
   await pod.close();
   await uploads.close();
 });
@@ -75,21 +57,15 @@ describe.each([
   ['a later part of a clip', () => `/videos/file?video_id=${clipId}`, { range: 'bytes=1000-' }],
 ])('%s that a key is watching', (_name, path, headers) => {
   it.each([
-    [
-      'whose revocation was published',
-      (key: string) => {
-        valid.delete(hash(key));
-        publish(uploads.harness.bus, keyRevoked, { keySha256: hash(key) });
-      },
-    ],
-    ['whose revocation was missed', (key: string) => void valid.delete(hash(key))],
-    ['whose addresses have changed without an event', (key: string) => void valid.set(hash(key), elsewhere)],
+    ['whose revocation was published', (key: string) => platform.revokeKey(key)],
+    ['whose revocation was missed', (key: string) => platform.removeKey(key)],
+    ['whose addresses have changed without an event', (key: string) => platform.setAddresses(key, elsewhere)],
   ])('ends for a key %s, and for no other', async (_how, end) => {
     const [key, other] = [newKey(), newKey()];
     const closedReaders = [await startReader(path(), key, headers), await startReader(path(), key, headers)];
     const openReader = await startReader(path(), other, headers);
     try {
-      valid.set(hash(other), [...here, ...elsewhere]);
+      platform.setAddresses(other, [...here, ...elsewhere]);
       end(key);
       await waitFor(() => closedReaders.every(({ isClosed: isOver }) => isOver()));
       expect(openReader.isClosed()).toBe(false);

@@ -21,6 +21,7 @@ export const historyStreamFlv = (deps: Deps) =>
     errors: { ...streamErrors, 404: 'The channel plays no recording: none was started, or it has ended.' },
     scopes: ['command', 'video'],
     bucket: 'stream',
+    requiredRight: () => 'history',
     handle: ({ query, context }) =>
       watchStream(
         deps,

@@ -62,7 +62,7 @@ describe('a streaming channel', () => {
     const pod = await startMediaPod((_request, response) => response.writeHead(200).end(bytes));
     const imei = randomImei();
     await harness.connectStream(imei, 1, pod.url);
-    const response = await watch(`00000000${imei}`, '&audio=copy&hevc=legacy&token=of-a-player');
+    const response = await watch(`00000000${imei}`, '&audio=copy&hevc=legacy');
     expect(response.statusCode).toBe(200);
     expect(response.headers).toMatchObject({
       'content-type': 'video/x-flv',

@@ -1,6 +1,7 @@
 import { defineRoute } from '@fleet/service-kit';
 import { Type } from 'typebox';
 import { canonicalImei } from '../access/device-authorizer.ts';
+import { maxTokenLength } from '../access/identify.ts';
 import type { Deps } from '../deps.ts';
 import { watchStream } from '../use-cases/watch-stream.ts';
 import { channel, imei } from './parameters.ts';
@@ -10,9 +11,10 @@ import { streamErrors } from './responses.ts';
 export const playback = {
   token: Type.Optional(
     Type.String({
-      maxLength: 4096,
-      description: 'Reserved for players that cannot send headers; it does not replace x-api-key yet.',
-      examples: ['stream-token'],
+      maxLength: maxTokenLength,
+      description:
+        'Stream token, for players that cannot send headers: from stream_url of the video service or the Platform API. It opens this one stream.',
+      examples: ['eyJhbGciOiJIUzI1NiJ9.e30.c2lnbmF0dXJl'],
     }),
   ),
   audio: Type.Optional(
@@ -44,6 +46,7 @@ export const realtimeStreamFlv = (deps: Deps) =>
     errors: streamErrors,
     scopes: ['command', 'video'],
     bucket: 'stream',
+    requiredRight: () => 'live',
     handle: ({ query, context }) =>
       watchStream(
         deps,

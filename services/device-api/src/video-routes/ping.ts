@@ -27,6 +27,7 @@ export const ping = (deps: Deps) =>
   defineRoute({
     ...commandRouteDefaults(deps),
     scopes: ['video'],
+    requiredRight: ({ query }) => ((query as { deep?: boolean }).deep === true ? 'any' : 'view'),
     method: 'get',
     path: '/:imei/ping',
     operationId: 'pingDevice',

@@ -1,5 +1,5 @@
 import { defineRoute } from '@fleet/service-kit';
-import { Type } from 'typebox';
+import { type Static, Type } from 'typebox';
 import { canonicalImei } from '../access/device-authorizer.ts';
 import type { Deps } from '../deps.ts';
 import { commandRouteDefaults, createCommandContext } from '../routes/command-context.ts';
@@ -7,6 +7,7 @@ import { channel, dataType, host, realtimeStreamTypeSchema, tcpPort, udpPort } f
 import { commandErrors, terminalGeneralResponse, toGeneralResponseBody } from '../routes/responses.ts';
 import { startLive } from '../use-cases/start-live.ts';
 import { devicePath } from './parameters.ts';
+import { createStreamUrl, streamUrlFields } from './stream-url.ts';
 
 const body = Type.Object(
   {
@@ -25,18 +26,24 @@ const body = Type.Object(
 const response = Type.Object(
   {
     ...terminalGeneralResponse.properties,
-    stream_url: Type.String({ description: 'URL of the stream.' }),
-    token_expires_at: Type.Union([Type.String({ format: 'date-time' }), Type.Null()], {
-      description: 'Expiry of the token in stream_url; null: it has none.',
+    ...streamUrlFields,
+    talk_url: Type.Union([Type.String(), Type.Null()], {
+      description: 'Address of the websocket to talk to the driver; null for callers who may not talk.',
+      examples: [null],
     }),
   },
   { title: 'StreamResponse', additionalProperties: false },
 );
 
+/** Talking and listening, and another media server, need the right of commands. */
+const isWatching = ({ data_type: kind = 0, host: server, tcp_port: tcp, udp_port: udp }: Static<typeof body>) =>
+  kind <= 1 && server === undefined && tcp === undefined && udp === undefined;
+
 export const start = (deps: Deps) =>
   defineRoute({
     ...commandRouteDefaults(deps),
     scopes: ['video'],
+    requiredRight: ({ body: input }) => (isWatching(input as Static<typeof body>) ? 'live' : 'command'),
     method: 'post',
     path: '/:imei/start',
     operationId: 'startStream',
@@ -59,11 +66,11 @@ export const start = (deps: Deps) =>
         streamType: input.stream_type ?? 0,
       };
       const generalResponse = await startLive(deps, request, createCommandContext(deps, context));
-      const { protocol, host: authority } = context.request;
+      const stream = { imei: params.imei, channel: request.channel, kind: 'live' } as const;
       return {
         ...toGeneralResponseBody(generalResponse),
-        stream_url: `${protocol}://${authority}/${params.imei}/${request.channel}/stream.flv`,
-        token_expires_at: null,
+        ...(await createStreamUrl(deps, stream, context)),
+        talk_url: null,
       };
     },
   });

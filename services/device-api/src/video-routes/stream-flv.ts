@@ -26,6 +26,7 @@ export const streamFlv = (deps: Deps) =>
     errors: streamErrors,
     scopes: ['video'],
     bucket: 'stream',
+    requiredRight: ({ query }) => ((query as { kind?: string }).kind === 'history' ? 'history' : 'live'),
     handle: ({ params, query, context }) =>
       watchStream(
         deps,

@@ -11,6 +11,7 @@ export const wakeup = (deps: Deps) =>
   defineRoute({
     ...commandRouteDefaults(deps),
     scopes: ['video'],
+    requiredRight: () => 'any',
     method: 'get',
     path: '/:imei/wakeup',
     operationId: 'wakeCamera',

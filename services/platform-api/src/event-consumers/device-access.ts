@@ -13,7 +13,7 @@ type ConsumerDeps = Pick<Deps, 'bus' | 'records' | 'log' | 'config'>;
 const maxInFlight = 16;
 
 /**
- * Records how API keys use devices over the Device API, which has no audit log of its own. All replicas share one
+ * Records how callers use devices over the Device API and the video service, which have no audit log of their own. All replicas share one
  * durable consumer. It also delivers events published while no replica was running, and each use results in one entry.
  */
 export function consumeDeviceAccess(deps: ConsumerDeps): Running {
@@ -67,7 +67,21 @@ function parseAccess(data: Uint8Array): DeviceAccessEvent | null {
 }
 
 async function recordAccess({ records }: ConsumerDeps, access: DeviceAccessEvent): Promise<void> {
-  const { id, atMs, keyId, accountId, imei, address, kind, operation, channel, command, seconds } = access;
+  const {
+    id,
+    atMs,
+    keyId = null,
+    userId = null,
+    linkId,
+    accountId,
+    imei,
+    address,
+    kind,
+    operation,
+    channel,
+    command,
+    seconds,
+  } = access;
   const vehicle = await vehicleByImei(records, imei);
   // A device without an account has no vehicle. A vehicle that received the device after the use is not the target
   // either.
@@ -79,10 +93,11 @@ async function recordAccess({ records }: ConsumerDeps, access: DeviceAccessEvent
     ...(channel === undefined ? {} : { channel_id: channel }),
     ...(command === undefined ? {} : { command }),
     ...(seconds === undefined ? {} : { seconds }),
+    ...(linkId === undefined ? {} : { share_link_id: linkId }),
   };
   // If the clocks differ, the time of the use may be in the future.
   const at = new Date(Math.min(atMs, Date.now()));
-  const entry = { userId: null, keyId, action: actionByKind[kind], target };
+  const entry = { userId, keyId, action: actionByKind[kind], target };
   // Entries of an erased account have no personal fields, even if the event arrives late.
   const personalFields = (await isErased(records, accountId)) ? { detail: {}, ip: null } : { detail, ip: address };
   await recordOnce(records, { id, accountId, at }, { ...entry, ...personalFields });

@@ -1,0 +1,46 @@
+import type { RequestContext, Route } from '@fleet/service-kit';
+
+/** The validated parts of a request. */
+export interface ValidatedInput {
+  readonly query: unknown;
+  readonly params: unknown;
+  readonly body: unknown;
+}
+
+/** Returns how a request uses a device; `part`: another part of an earlier view. */
+export function classifyUse(
+  { bucket, operationId }: Route,
+  { request }: RequestContext,
+): 'command' | 'view' | 'part' | undefined {
+  if (bucket === 'command') return 'command';
+  if (request.method !== 'GET') return undefined;
+  if (bucket === 'stream') return 'view';
+  if (operationId !== 'downloadUpload') return undefined;
+  // A player requests one clip in many parts: the first of them is the view.
+  return /^bytes=0-|^$/.test(request.get('range') ?? '') ? 'view' : 'part';
+}
+
+/** Returns the channel and the terminal control command of a request, for the audit log. */
+export function describeUse({ query, params, body }: ValidatedInput): { channel?: number; command?: number } {
+  const { channel, command } = {
+    ...(body as object | undefined),
+    ...(query as object),
+    ...(params as object),
+  } as { channel?: number; command?: number };
+  return {
+    ...(channel === undefined ? {} : { channel }),
+    ...(command === undefined ? {} : { command }),
+  };
+}
+
+/**
+ * Calls back with the duration of a view after its end; never for a rejected request, or a caller that left before the
+ * response.
+ */
+export function onViewEnd({ response }: RequestContext, onEnd: (seconds: number) => void): void {
+  const sinceMs = performance.now();
+  response.once('close', () => {
+    // The status of a response that has not begun is 200.
+    if (response.headersSent && response.statusCode < 300) onEnd(Math.round((performance.now() - sinceMs) / 1000));
+  });
+}

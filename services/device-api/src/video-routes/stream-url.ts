@@ -1,0 +1,36 @@
+import type { RequestContext } from '@fleet/service-kit';
+import { Type } from 'typebox';
+import { canonicalImei } from '../access/device-authorizer.ts';
+import type { Deps } from '../deps.ts';
+
+/** Fields of a response that name a stream. */
+export const streamUrlFields = {
+  stream_url: Type.String({
+    description:
+      'URL of the stream as FLV, with a token: it needs no headers, and opens the stream until the token expires.',
+    examples: ['https://video.example.com/013800138000/1/stream.flv?token=eyJhbGciOiJIUzI1NiJ9.e30.c2lnbmF0dXJl'],
+  }),
+  token_expires_at: Type.String({
+    format: 'date-time',
+    description: 'Expiry of that token. A stream that is open by then stays open.',
+    examples: ['2026-08-01T10:10:00.000Z'],
+  }),
+};
+
+/** Returns the URL with which the caller of a request opens a stream; `imei` is as the caller wrote it. */
+export async function createStreamUrl(
+  { guard, streamTokens }: Pick<Deps, 'guard' | 'streamTokens'>,
+  { imei, channel, kind }: { readonly imei: string; readonly channel: number; readonly kind: 'live' | 'history' },
+  context: RequestContext,
+): Promise<{ stream_url: string; token_expires_at: string }> {
+  const caller = guard.getCaller(context);
+  // Guests of a share link reach no route that names a device.
+  if (caller.kind === 'link') throw new Error('a guest has no stream URL of a device');
+  const { token, expiresAt } = await streamTokens.issue({ imei: canonicalImei(imei), channel, kind, caller });
+  const { protocol, host } = context.request;
+  const query = new URLSearchParams({ ...(kind === 'history' ? { kind } : {}), token });
+  return {
+    stream_url: `${protocol}://${host}/${imei}/${channel}/stream.flv?${query.toString()}`,
+    token_expires_at: expiresAt.toISOString(),
+  };
+}
