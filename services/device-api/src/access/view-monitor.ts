@@ -87,7 +87,7 @@ export class ViewMonitor {
   /** The end of a share needs no request. */
   #closeExpired(): void {
     const now = Date.now();
-    for (const view of [...this.#all()]) if (view.expiresAtMs !== null && view.expiresAtMs <= now) this.#close(view);
+    for (const view of this.#all()) if (view.expiresAtMs !== null && view.expiresAtMs <= now) this.#close(view);
   }
 
   async #check(id: string, views: ReadonlySet<WatchedView>): Promise<void> {
@@ -106,7 +106,7 @@ export class ViewMonitor {
     if (first === undefined) return startedAtMs;
     try {
       const access = await this.#cache.fetch(first.query, '');
-      for (const view of [...views]) {
+      for (const view of views) {
         view.vehicleAccountId = access.vehicleAccountId;
         view.expiresAtMs = access.expiresAtMs;
         if (!view.isPermitted(access)) this.#close(view);
@@ -118,7 +118,7 @@ export class ViewMonitor {
         first.log.debug({ err: error }, 'could not check the access of a viewer again');
         return performance.now() + retryIntervalMs;
       }
-      for (const view of [...views]) this.#close(view);
+      for (const view of views) this.#close(view);
       return startedAtMs + checkIntervalMs;
     }
   }
