@@ -125,5 +125,6 @@ export {
   type KnownVideoCaller,
   type SessionCredentials,
   type VideoAccess,
+  type VideoRight,
   verifySession,
 } from './video-access.ts';

@@ -81,3 +81,4 @@ export {
   type SsrfGuardOptions,
   type SsrfVerdict,
 } from './security/ssrf-guard.ts';
+export type { VideoCaller } from './security/video-caller.ts';

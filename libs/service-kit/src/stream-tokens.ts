@@ -2,11 +2,7 @@
 export { checkStreamTokenSettings, streamTokenSettings } from './security/stream-token-settings.ts';
 export {
   assertGranted,
-  type IssuedToken,
-  type LinkGrant,
   type StreamGrant,
   type StreamTokenKind,
   StreamTokens,
-  streamKinds,
-  type TokenStream,
 } from './security/stream-tokens.ts';
