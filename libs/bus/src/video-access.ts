@@ -56,6 +56,9 @@ const videoAccess = Type.Object({
 /** What a caller may do with the video of a device. */
 export type VideoAccess = Static<typeof videoAccess>;
 
+/** A right on the video of a device. */
+export type VideoRight = keyof VideoAccess['rights'];
+
 const sessionCredentials = Type.Object({
   keySha256: sha256Hex,
   /** Headers of the request. */
