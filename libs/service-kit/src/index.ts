@@ -1,12 +1,7 @@
 export { createAdminRouter, listen } from './http/admin.ts';
-export {
-  createApi,
-  createApp,
-  createErrorHandlers,
-  getRawBody,
-  getRequestContext,
-  type ReceivedRequest,
-} from './http/api.ts';
+export { createApi, type ReceivedRequest } from './http/api.ts';
+export { createApp } from './http/app.ts';
+export { createErrorHandlers } from './http/error-handlers.ts';
 export { AppError, type ErrorCode, type ErrorDetail, errorCodes } from './http/errors.ts';
 export { parseFiniteNumber } from './http/finite-number.ts';
 export {
@@ -33,6 +28,7 @@ export {
 export { proxyUpstream, upstreamUnreachable } from './http/proxy.ts';
 export { type Rate, RateLimits } from './http/rate-limits.ts';
 export { compileBodyParser, getIgnoredFields, validationError } from './http/request-body.ts';
+export { getRawBody, getRequestContext } from './http/request-context.ts';
 export { defineRoute, Reply, type RequestContext, type Route, type RouteInput } from './http/route.ts';
 export { getSentNames, SentNames } from './http/sent-names.ts';
 export { createDocumentSender } from './http/static-content.ts';

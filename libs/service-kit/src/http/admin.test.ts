@@ -7,7 +7,7 @@ import { Lifecycle } from '../runtime/lifecycle.ts';
 import { createLogger } from '../runtime/log.ts';
 import { createMetrics } from '../runtime/metrics.ts';
 import { createAdminRouter, listen } from './admin.ts';
-import { createApp } from './api.ts';
+import { createApp } from './app.ts';
 
 const log = createLogger('test', 'silent');
 

@@ -12,7 +12,7 @@ import type { Duplex } from 'node:stream';
 import { type Express, Router } from 'express';
 import type { Lifecycle } from '../runtime/lifecycle.ts';
 import { Gauge, type Registry } from '../runtime/metrics.ts';
-import { apiError } from './api.ts';
+import { apiError } from './error-handlers.ts';
 import { AppError } from './errors.ts';
 import { deferContinue } from './expect-continue.ts';
 import { closeAfterUpgradeOffer, UpgradableRequest } from './http-upgrade.ts';

@@ -4,8 +4,11 @@ import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { Type } from 'typebox';
 import { createLogger } from '../runtime/log.ts';
 import { listen } from './admin.ts';
-import { createApi, createApp, createErrorHandlers, getRawBody } from './api.ts';
+import { createApi } from './api.ts';
+import { createApp } from './app.ts';
+import { createErrorHandlers } from './error-handlers.ts';
 import { AppError } from './errors.ts';
+import { getRawBody } from './request-context.ts';
 import { defineRoute, Reply } from './route.ts';
 
 jest.setTimeout(30_000);

@@ -4,7 +4,9 @@ import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createLogger } from '../runtime/log.ts';
 import { listen } from './admin.ts';
-import { createApi, createApp, createErrorHandlers } from './api.ts';
+import { createApi } from './api.ts';
+import { createApp } from './app.ts';
+import { createErrorHandlers } from './error-handlers.ts';
 import { defineRoute } from './route.ts';
 import { createDocumentSender } from './static-content.ts';
 

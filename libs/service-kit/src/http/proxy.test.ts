@@ -2,7 +2,7 @@ import { Socket } from 'node:net';
 import { expect, it, jest } from '@jest/globals';
 import { createLogger } from '../runtime/log.ts';
 import { listen } from './admin.ts';
-import { createApp } from './api.ts';
+import { createApp } from './app.ts';
 import { proxyUpstream } from './proxy.ts';
 
 it('probes a silent server: a machine that vanished sends nothing', async () => {

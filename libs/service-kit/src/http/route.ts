@@ -44,7 +44,7 @@ export interface Route {
   readonly bodyIsOptional?: boolean;
   /**
    * Converts the bytes of a body to the value that `body` validates, instead of JSON: forms, multipart, bodies with a
-   * signature (`rawBodyOf`). An empty body is valid too. Without `body` the handler receives the result unchanged.
+   * signature (`getRawBody`). An empty body is valid too. Without `body` the handler receives the result unchanged.
    */
   readonly readBody?: (bytes: Buffer, context: RequestContext) => unknown;
   /** Content types of the body, default application/json. */

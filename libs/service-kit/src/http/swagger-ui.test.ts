@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { listen } from './admin.ts';
-import { createApp } from './api.ts';
+import { createApp } from './app.ts';
 import { serveSwaggerUi } from './swagger-ui.ts';
 
 let server: Awaited<ReturnType<typeof listen>>;
