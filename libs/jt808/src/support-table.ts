@@ -70,7 +70,7 @@ export function formatSupportTable(): string {
   return `# Protocol support
 
 Every JT/T 808, JT/T 1078 and T/JSATL 12 message, item and parameter that the codec decodes and encodes. Others are passed on unchanged as
-bytes. \`node libs/jt808/dist/write-support-table.js\` generates this page from the definitions in \`libs/jt808\`; a test compares it.
+bytes. \`npm run generate\` generates this page from the definitions in \`libs/jt808\`; a test compares it.
 
 The layouts were verified with captured and published frames. Only a few of the references under "Defined in" could be compared with the
 printed standards: check a reference there before you rely on it.
