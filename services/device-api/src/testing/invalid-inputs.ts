@@ -101,5 +101,7 @@ export function invalidJsonTexts(schema: FieldSchema): string[] {
   const beyond = [minimum === undefined ? [] : minimum - 1, maximum === undefined ? [] : maximum + 1]
     .flat()
     .map(String);
-  return [...others, ...numbers, ...beyond, '-0', '1e3', '18446744073709551616'];
+  // Written as 1e3, 1000 is an integer.
+  const thousand = maximum !== undefined && maximum < 1000 ? ['1e3'] : [];
+  return [...others, ...numbers, ...beyond, '-0', ...thousand, '18446744073709551616'];
 }
