@@ -61,7 +61,8 @@ const kindOfPath: Readonly<Record<string, string>> = {
 function kindOfParameter({ method, path }: Operation, name: string): string {
   if (path.endsWith('/share-links/{slug}')) return method === 'delete' ? 'shareLink' : 'slug';
   const kind = kindOfName[name] ?? kindOfPath[path.slice(0, path.indexOf('/{'))];
-  if (kind === undefined) throw new Error(`unknown kind of record for {${name}} of ${path}`);
+  if (kind === undefined)
+    throw new Error(`unknown kind of record for {${name}} of ${path}: add it to sample-requests.ts and tenant-data.ts`);
   return kind;
 }
 

@@ -209,10 +209,10 @@ async function mediaOf(
   harness: PlatformHarness,
   { accountId, owner }: Tenant,
   { imei, vehicleId }: { imei: string; vehicleId: number },
-): Promise<{ media: number; createMediaUrl: string }> {
+): Promise<{ media: number; mediaUrl: string }> {
   const { record } = await insertMedia(harness.records, newMedia({ accountId, _id: vehicleId, imei }, mediaPodId));
   await incrementUsage(harness.deps.database, record, record.sizeBytes);
-  return { media: record._id, createMediaUrl: createMediaUrl(harness.deps, record._id, owner.id) };
+  return { media: record._id, mediaUrl: createMediaUrl(harness.deps, record._id, owner.id) };
 }
 
 async function notificationOf(
