@@ -130,6 +130,10 @@ function createRows(records: Records): readonly Row[] {
     ['GET', `/vehicles/${vehicle.id}/locations?simplify_m=10&limit=100`],
     ['GET', `/vehicles/${vehicle.id}/trips`],
     ['GET', `/vehicles/${vehicle.id}/list-dashcam-media?channelId=1&kind=image`],
+    // The vehicle has no terminal; dashcam.test.ts has one.
+    ['POST', `/vehicles/start-dashcam-stream/${vehicle.id}`, {}, 404],
+    ['POST', `/vehicles/stop-dashcam-stream/${vehicle.id}`, {}, 404],
+    ['GET', `/vehicles/${vehicle.id}/v2/get-dashcam-stream?channelId=1&streamType=LOW`, undefined, 404],
     ['GET', '/rtt-tracking/get-imei-based-on-vehicle-number'],
     ['POST', '/drivers', { name: 'Another' }, 201],
     ['GET', '/drivers'],

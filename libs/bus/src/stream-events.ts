@@ -46,35 +46,35 @@ export const eventSequence = Type.Object({
  */
 export const streamStartId = Type.String({ maxLength: 64 });
 
-/** Event: state of a live stream, published for each changed field. Lost while the broker is unavailable. */
-export const streamChanged = defineEvent({
-  subject: 'stream.changed',
-  schema: Type.Object({
-    /** Canonical number. */
-    imei: Type.String({ pattern: '^[1-9][0-9A-F]{0,19}$' }),
-    channel: Type.Integer({ minimum: 0, maximum: 255 }),
-    /** starting: the camera accepted and has sent nothing yet. */
-    status: Type.Union([Type.Literal('starting'), Type.Literal('streaming'), Type.Literal('stopped')]),
-    /** As in 0x9101: 0 main stream, 1 sub stream. */
-    streamType: Type.Integer({ minimum: 0, maximum: 255 }),
-    /** Null before the first key frame. */
-    video: Type.Union([
-      Type.Object({
-        codec: Type.Union([Type.Literal('h264'), Type.Literal('h265')]),
-        width: Type.Integer({ minimum: 0 }),
-        height: Type.Integer({ minimum: 0 }),
-      }),
-      Type.Null(),
-    ]),
-    audioCodec: Type.Union([Type.String(), Type.Null()]),
-    viewers: Type.Integer({ minimum: 0 }),
-    startedAtMs: Type.Union([Type.Integer({ minimum: 0 }), Type.Null()]),
-    /** Time of the change by the publisher's clock; several replicas forward it to websockets. */
-    atMs: Type.Optional(Type.Integer({ minimum: 0 })),
-    order: Type.Optional(eventSequence),
-    startId: Type.Optional(streamStartId),
-  }),
+/** State of a live stream. */
+const streamState = Type.Object({
+  /** Canonical number. */
+  imei: Type.String({ pattern: '^[1-9][0-9A-F]{0,19}$' }),
+  channel: Type.Integer({ minimum: 0, maximum: 255 }),
+  /** starting: the camera accepted and has sent nothing yet. */
+  status: Type.Union([Type.Literal('starting'), Type.Literal('streaming'), Type.Literal('stopped')]),
+  /** As in 0x9101: 0 main stream, 1 sub stream. */
+  streamType: Type.Integer({ minimum: 0, maximum: 255 }),
+  /** Null before the first key frame. */
+  video: Type.Union([
+    Type.Object({
+      codec: Type.Union([Type.Literal('h264'), Type.Literal('h265')]),
+      width: Type.Integer({ minimum: 0 }),
+      height: Type.Integer({ minimum: 0 }),
+    }),
+    Type.Null(),
+  ]),
+  audioCodec: Type.Union([Type.String(), Type.Null()]),
+  viewers: Type.Integer({ minimum: 0 }),
+  startedAtMs: Type.Union([Type.Integer({ minimum: 0 }), Type.Null()]),
+  /** Time of the change by the publisher's clock; several replicas forward it to websockets. */
+  atMs: Type.Optional(Type.Integer({ minimum: 0 })),
+  order: Type.Optional(eventSequence),
+  startId: Type.Optional(streamStartId),
 });
+
+/** Event: state of a live stream, published for each changed field. Lost while the broker is unavailable. */
+export const streamChanged = defineEvent({ subject: 'stream.changed', schema: streamState });
 
 /** Payload of `streamChanged`. */
 export type StreamChanged = Static<typeof streamChanged.schema>;
@@ -107,5 +107,9 @@ export const queryStream = (podId: string) =>
       imei: Type.String(),
       channel: Type.Integer({ minimum: 0, maximum: 255 }),
     }),
-    reply: Type.Object({ isRunning: Type.Boolean() }),
+    reply: Type.Object({
+      isRunning: Type.Boolean(),
+      /** State of a live stream that runs there; absent for others, and from pods of the previous release. */
+      state: Type.Optional(streamState),
+    }),
   });

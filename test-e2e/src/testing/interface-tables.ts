@@ -12,8 +12,8 @@ export interface InterfaceRow {
 
 const file = resolve('../shared/interface.md');
 
-/** The tables of the video service and the dashcam are excluded, except for this row. */
-const dashcamRow = '/api/vehicles/:vehicleId/list-dashcam-media';
+/** Rows of the dashcam that are not implemented yet. The table of the video service is not part of the Platform API. */
+const laterRows = ['/api/user/downloaded-dashcam-videos', '/api/vehicles/:vehicleId/dashcam-media-capture'];
 
 /**
  * Returns the rows of the Platform API tables in interface.md. Logs and returns none if the shared documents are
@@ -26,9 +26,8 @@ export function readInterfaceRows(): InterfaceRow[] {
   }
   const text = readFileSync(file, 'utf8');
   const platform = text.slice(text.indexOf('### Platform API: conventions'), text.indexOf('### Pagination'));
-  const later = platform.slice(platform.indexOf('#### Dashcam'), platform.indexOf('#### Sharing and realtime'));
-  const own = platform.replace(later, '');
-  return [...parseRows(later).filter(({ path }) => path === dashcamRow), ...parseRows(own)];
+  const video = platform.slice(platform.indexOf('#### Video service'), platform.indexOf('#### Sharing and realtime'));
+  return parseRows(platform.replace(video, '')).filter(({ path }) => !laterRows.includes(path));
 }
 
 function parseRows(tables: string): InterfaceRow[] {

@@ -1,12 +1,15 @@
 import { type Bus, queryStream, serve } from '@fleet/bus';
 import type { StreamRegistry } from '../domain/stream-registry.ts';
+import { buildStreamState } from '../use-cases/stream-event-publisher.ts';
 
-/** Serves `media.<pod>.stream`: whether a stream runs here. */
+/** Serves `media.<pod>.stream`: whether a stream runs here, and its state. */
 export const serveStreamQueries = (
   bus: Bus,
   podId: string,
   deps: { readonly registry: StreamRegistry; readonly onError: (error: unknown) => void },
 ): { stop(): Promise<void> } =>
-  serve(bus, queryStream(podId), { queue: podId, onError: deps.onError }, async (id) => ({
-    isRunning: deps.registry.find(id) !== undefined,
-  }));
+  serve(bus, queryStream(podId), { queue: podId, onError: deps.onError }, async (id) => {
+    const stream = deps.registry.find(id);
+    if (stream === undefined) return { isRunning: false };
+    return { isRunning: true, ...(id.kind === 'live' ? { state: buildStreamState(stream, 'streaming') } : {}) };
+  });

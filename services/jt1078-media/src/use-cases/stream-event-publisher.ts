@@ -22,7 +22,7 @@ export class StreamEventPublisher {
   publishChanges(streams: Iterable<MediaStream>): void {
     for (const stream of streams) {
       if (stream.id.kind !== 'live') continue;
-      const state = buildStreamChanged(stream, 'streaming');
+      const state = buildStreamState(stream, 'streaming');
       const text = JSON.stringify(state);
       const name = formatStreamName(stream.id);
       if (this.#published.get(name) === text) continue;
@@ -35,7 +35,7 @@ export class StreamEventPublisher {
   publishEnded(stream: MediaStream, reason: EndReason): void {
     if (stream.id.kind !== 'live') return;
     this.#published.delete(formatStreamName(stream.id));
-    if (reason !== 'takenOver') this.#publish({ ...buildStreamChanged(stream, 'stopped'), viewers: 0 });
+    if (reason !== 'takenOver') this.#publish({ ...buildStreamState(stream, 'stopped'), viewers: 0 });
   }
 
   /** Publishes the state of a stream again with the next call, as others may have a different one. */
@@ -64,7 +64,8 @@ export class StreamEventPublisher {
   }
 }
 
-function buildStreamChanged(
+/** Returns the state of a live stream of this pod. */
+export function buildStreamState(
   { id, claim, muxer, viewers }: MediaStream,
   status: StreamChanged['status'],
 ): StreamChanged {

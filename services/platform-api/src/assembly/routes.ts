@@ -6,6 +6,7 @@ import { authRoutes } from '../domains/auth/routes.ts';
 import { twoFactorRoutes } from '../domains/auth/two-factor-routes.ts';
 import { billingRoutes } from '../domains/billing/routes.ts';
 import { commandRoutes } from '../domains/commands/routes.ts';
+import { dashcamRoutes } from '../domains/dashcam/routes.ts';
 import { dealerRoutes } from '../domains/dealers/routes.ts';
 import { documentRoutes } from '../domains/documents/routes.ts';
 import { driverRoutes } from '../domains/drivers/routes.ts';
@@ -51,6 +52,7 @@ const routeFactories: readonly RouteFactory[] = [
   (deps) => vehicleRoutes(deps, createVehicleHooks(deps)),
   unassignedDeviceRoutes,
   (deps) => positionRoutes(deps, (...args) => findNotificationTimes(deps, ...args)),
+  dashcamRoutes,
   mediaRoutes,
   driverRoutes,
   vehicleGroupRoutes,

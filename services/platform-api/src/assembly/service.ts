@@ -13,6 +13,7 @@ import {
   redactConfig,
   retryUntilSuccess,
 } from '@fleet/service-kit';
+import { StreamTokens } from '@fleet/service-kit/stream-tokens';
 import { createRedisClient, openDatabase } from '@fleet/storage';
 import { AccessTokens } from '../access/access-tokens.ts';
 import { trackMissedInvalidations } from '../access/missed-invalidations.ts';
@@ -218,6 +219,10 @@ function createDeps(
     encryption,
     signingKeys,
     tokens: new AccessTokens(signingKeys, config.JWT_ISSUER),
+    streamTokens: new StreamTokens({
+      secrets: config.STREAM_TOKEN_SECRET,
+      lifetimeSeconds: config.STREAM_TOKEN_SECONDS,
+    }),
     maps,
     limits: createPlatformRateLimits(config, redis),
   };

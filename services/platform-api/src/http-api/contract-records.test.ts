@@ -13,7 +13,7 @@ const types = existsSync(contractFile) ? parseContractTypes(readFileSync(contrac
 const describeContract = types.size > 0 ? describe : describe.skip;
 
 /** Records of the dashcam, which are not implemented yet. */
-const unimplemented = ['Stream', 'Capture', 'Download', 'DataUsage'];
+const unimplemented = ['Capture', 'Download', 'DataUsage'];
 /** Enumerations that are not records. */
 const words = ['SubscriptionStatus', 'State'];
 /** Records that the document names differently. */
@@ -33,7 +33,7 @@ const namedWords: Readonly<Record<string, readonly string[]>> = {
 };
 /** Parts of records, and records of a single response, which have no id. */
 const withoutId = new Set(
-  `TokenSet Location Trip Schedule SnapResult Components ReverseResult Place Suggestion RouteResult NotificationType Attempt ExtractResult`.split(
+  `TokenSet Location Stream Trip Schedule SnapResult Components ReverseResult Place Suggestion RouteResult NotificationType Attempt ExtractResult`.split(
     ' ',
   ),
 );

@@ -99,6 +99,9 @@ const refusedToOwnTenant: Readonly<Record<string, readonly number[]>> = {
   // The installation has several accounts, and their terminals all belong to vehicles.
   listUnassignedDevices: [403],
   lookUpUnassignedDevice: [404],
+  // No terminal is connected, because device-api does not run.
+  startDashcamStream: [503],
+  getDashcamStream: [503],
 };
 
 /** Operations without an entry in the audit log, and the reason. */
@@ -116,6 +119,7 @@ const unauditedOperations: Readonly<Record<string, string>> = {
   pushPartnerPositions: 'telemetry of a partner',
   receiveSms: 'stored in the chat log',
   receiveVoice: 'stored in the chat log',
+  stopDashcamStream: 'audited for each stream that it stops; none runs',
   replyToSupportTicket: 'the ticket names the author of each reply',
 };
 

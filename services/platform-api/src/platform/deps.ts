@@ -1,5 +1,6 @@
 import type { Bus, DeviceCommandClient } from '@fleet/bus';
 import type { Encryption, Logger } from '@fleet/service-kit';
+import type { StreamTokens } from '@fleet/service-kit/stream-tokens';
 import type { Database, Redis } from '@fleet/storage';
 import type { AccessTokens } from '../access/access-tokens.ts';
 import type { RateLimits } from '../access/rate-limits.ts';
@@ -35,6 +36,8 @@ export interface Deps {
   readonly encryption: Encryption;
   readonly signingKeys: SigningKeys;
   readonly tokens: AccessTokens;
+  /** Tokens with which players open streams of the video service. */
+  readonly streamTokens: StreamTokens;
   /** Plans and the payment gateway. */
   readonly billing: Billing;
   /** Mails and SMS to users; SMS are sent by SMS_PROVIDER. */

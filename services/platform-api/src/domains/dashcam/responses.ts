@@ -1,0 +1,34 @@
+import type { StreamChanged } from '@fleet/bus';
+import type { Vehicle } from '../vehicles/schema.ts';
+import { autoStopSeconds, type StreamResponse } from './schema.ts';
+import type { StreamUrls } from './stream-urls.ts';
+
+/** Converts the state of a stream to a record without URLs, for several users. */
+export function toStreamEvent(
+  vehicle: Vehicle,
+  { imei, channel, status, streamType, video, audioCodec, viewers, startedAtMs }: StreamChanged,
+): Omit<StreamResponse, 'stream_url' | 'ws_flv_url' | 'hls_url' | 'token_expires_at'> {
+  return {
+    vehicle_id: vehicle._id,
+    imei: vehicle.recordedImei ?? imei,
+    channel_id: channel,
+    stream_type: streamType === 0 ? 'HIGH' : 'LOW',
+    status,
+    video_codec: video?.codec ?? null,
+    audio_codec: audioCodec,
+    width: video?.width ?? null,
+    height: video?.height ?? null,
+    viewers,
+    started_at: startedAtMs === null ? null : new Date(startedAtMs).toISOString(),
+    auto_stop_seconds: autoStopSeconds,
+  };
+}
+
+/** Converts the state of a stream to a record with the URLs of one user. */
+export const toStreamResponse = (vehicle: Vehicle, state: StreamChanged, urls: StreamUrls): StreamResponse => ({
+  ...toStreamEvent(vehicle, state),
+  stream_url: urls.flv,
+  ws_flv_url: urls.flvOverWebsocket,
+  hls_url: urls.hls,
+  token_expires_at: urls.expiresAt.toISOString(),
+});

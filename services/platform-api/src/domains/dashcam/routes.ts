@@ -1,0 +1,100 @@
+import { singleSchema } from '@fleet/service-kit';
+import { Type } from 'typebox';
+import { type Caller, getCaller } from '../../access/caller.ts';
+import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
+import type { Deps } from '../../platform/deps.ts';
+import { recordId } from '../../platform/schemas.ts';
+import { toStreamResponse } from './responses.ts';
+import {
+  getStreamQuery,
+  type StreamResponse,
+  startStreamBody,
+  stopStreamBody,
+  streamResponseSchema,
+} from './schema.ts';
+import { createStreamUrls } from './stream-urls.ts';
+import { getStream, startStream, stopStreams, type VehicleStream } from './use-cases.ts';
+
+const tags = ['Media'];
+const access = { permission: 'read', scope: 'video' } as const;
+const params = Type.Object({ vehicleId: recordId });
+/** Above the 90 seconds that a device has to respond. */
+const timeoutMs = 95_000;
+
+const deviceErrors = {
+  403: 'The permission `live_video` on the vehicle is missing, or the API key has no scope video.',
+  404: 'The vehicle is not visible, its device is not connected, or the camera is disabled.',
+  429: 'Too many streams of the account, or of the device.',
+  502: 'The camera refused, or its response could not be read.',
+  504: 'The device did not respond within 90 seconds.',
+} as const;
+
+export function dashcamRoutes(deps: Deps): PlatformRoute[] {
+  const respond = async (caller: Caller, { vehicle, imei, state }: VehicleStream): Promise<StreamResponse> =>
+    toStreamResponse(vehicle, state, await createStreamUrls(deps, caller, { imei, channel: state.channel }));
+  return [
+    platformRoute({
+      method: 'post',
+      path: '/vehicles/start-dashcam-stream/:vehicleId',
+      operationId: 'startDashcamStream',
+      summary: 'Start live video',
+      description:
+        'Requests live video from a camera and returns the URLs of the stream. A channel that already streams is returned as it is. The stream ends 60 seconds after its last viewer has left.',
+      tags,
+      access,
+      timeoutMs,
+      params,
+      body: startStreamBody,
+      bodyIsOptional: true,
+      response: singleSchema(streamResponseSchema),
+      errors: deviceErrors,
+      handle: async ({ params: { vehicleId }, body, context }) => {
+        const caller = getCaller(context);
+        const trace = { correlationId: context.requestId };
+        return { data: await respond(caller, await startStream(deps, caller, vehicleId, body, trace)) };
+      },
+    }),
+    platformRoute({
+      method: 'post',
+      path: '/vehicles/stop-dashcam-stream/:vehicleId',
+      operationId: 'stopDashcamStream',
+      summary: 'Stop live video',
+      description:
+        'Stops the live video of one channel, or of all. A stream with other viewers continues and is returned with the status streaming, unless `force` is true.',
+      tags,
+      access,
+      timeoutMs,
+      params,
+      body: stopStreamBody,
+      bodyIsOptional: true,
+      response: singleSchema(Type.Array(streamResponseSchema)),
+      errors: { ...deviceErrors, 404: 'The vehicle is not visible, or the channel does not stream.' },
+      handle: async ({ params: { vehicleId }, body, context }) => {
+        const caller = getCaller(context);
+        const streams = await stopStreams(deps, caller, vehicleId, body, { correlationId: context.requestId });
+        return { data: await Promise.all(streams.map((stream) => respond(caller, stream))) };
+      },
+    }),
+    platformRoute({
+      method: 'get',
+      path: '/vehicles/:vehicleId/v2/get-dashcam-stream',
+      operationId: 'getDashcamStream',
+      summary: 'Get a live stream',
+      description:
+        'Returns the URLs and the state of the live video of a channel. Starts the stream if it does not run, unless `autoStart` is false.',
+      tags,
+      access,
+      timeoutMs,
+      allowHead: false,
+      params,
+      query: getStreamQuery,
+      response: singleSchema(streamResponseSchema),
+      errors: deviceErrors,
+      handle: async ({ params: { vehicleId }, query, context }) => {
+        const caller = getCaller(context);
+        const trace = { correlationId: context.requestId };
+        return { data: await respond(caller, await getStream(deps, caller, vehicleId, query, trace)) };
+      },
+    }),
+  ];
+}

@@ -1,0 +1,71 @@
+import { type Static, Type } from 'typebox';
+import { stringEnum } from '../../platform/fields.ts';
+import { nullable, recordId, time } from '../../platform/schemas.ts';
+
+/** Qualities of live video: the sub stream and the main stream. */
+export const streamTypes = ['LOW', 'HIGH'] as const;
+export type StreamType = (typeof streamTypes)[number];
+
+/** A live stream without viewers ends after this time. */
+export const autoStopSeconds = 60 as const;
+
+const channelId = (description: string) => Type.Integer({ minimum: 1, maximum: 255, alias: 'channelId', description });
+
+const streamType = Type.String({
+  pattern: '^([Ll][Oo][Ww]|[Hh][Ii][Gg][Hh])$',
+  errorMessage: 'must be LOW or HIGH',
+  alias: 'streamType',
+  description: 'LOW (default): the sub stream. HIGH: the main stream. Case does not matter.',
+});
+
+export const startStreamBody = Type.Object({
+  channel_id: Type.Optional(channelId('Camera channel; 1 by default.')),
+  stream_type: Type.Optional(streamType),
+  audio: Type.Optional(Type.Boolean({ description: 'False: video only. Default: true.' })),
+  wake: Type.Optional(Type.Boolean({ description: 'Wakes a sleeping device first. Default: true.' })),
+});
+export type StartStreamBody = Static<typeof startStreamBody>;
+
+export const stopStreamBody = Type.Object({
+  channel_id: Type.Optional(channelId('Camera channel; all channels if absent.')),
+  force: Type.Optional(
+    Type.Boolean({ description: 'Stops the stream although others watch it. Requires the permission commands.' }),
+  ),
+});
+export type StopStreamBody = Static<typeof stopStreamBody>;
+
+export const getStreamQuery = Type.Object({
+  channel_id: Type.Optional(channelId('Camera channel; 1 by default.')),
+  stream_type: Type.Optional(streamType),
+  auto_start: Type.Optional(
+    Type.Boolean({ alias: 'autoStart', description: 'False: 404 instead of a start if the channel does not stream.' }),
+  ),
+});
+export type GetStreamQuery = Static<typeof getStreamQuery>;
+
+export const streamResponseSchema = Type.Object(
+  {
+    vehicle_id: recordId,
+    imei: Type.String(),
+    channel_id: Type.Integer({ minimum: 0 }),
+    stream_type: stringEnum(streamTypes),
+    status: stringEnum(['starting', 'streaming', 'stopped'], {
+      description: 'starting: the camera has accepted and sent nothing yet.',
+    }),
+    stream_url: Type.String({ description: 'HTTP-FLV; opens without headers until `token_expires_at`.' }),
+    ws_flv_url: nullable(Type.String({ description: 'FLV over a websocket.' })),
+    hls_url: nullable(Type.String({ description: 'HLS with fragmented MP4.' })),
+    token_expires_at: time,
+    video_codec: nullable(stringEnum(['h264', 'h265'])),
+    audio_codec: nullable(Type.String()),
+    width: nullable(Type.Integer({ minimum: 0 })),
+    height: nullable(Type.Integer({ minimum: 0 })),
+    viewers: Type.Integer({ minimum: 0 }),
+    started_at: nullable(time),
+    auto_stop_seconds: Type.Literal(autoStopSeconds, {
+      description: 'Time without viewers after which the stream ends.',
+    }),
+  },
+  { title: 'Stream' },
+);
+export type StreamResponse = Static<typeof streamResponseSchema>;

@@ -1,0 +1,152 @@
+import { callUseCase, deviceApi, type StreamChanged, streamStatusEvent } from '@fleet/bus';
+import { AppError } from '@fleet/service-kit';
+import type { Caller } from '../../access/caller.ts';
+import type { Deps } from '../../platform/deps.ts';
+import { audit } from '../audit/use-cases.ts';
+import { assertSubscriptions } from '../billing/subscriptions.ts';
+import type { Vehicle } from '../vehicles/schema.ts';
+import { type VisibleVehicle, visibleVehicle } from '../vehicles/visibility.ts';
+import { callDevice, type RequestTrace } from './call-device.ts';
+import type { GetStreamQuery, StartStreamBody, StopStreamBody, StreamType } from './schema.ts';
+import { readStreamState } from './stream-state.ts';
+
+/** Dependencies of streams. */
+export type DashcamDeps = Pick<Deps, 'bus' | 'config' | 'log' | 'records' | 'redis'>;
+
+/** A stream of a vehicle. */
+export interface VehicleStream {
+  readonly vehicle: Vehicle;
+  readonly imei: string;
+  readonly state: StreamChanged;
+}
+
+const defaultChannel = 1;
+
+const videoDataType = 1;
+const audioAndVideoDataType = 0;
+/** 0x9102 control 0 closes a stream; close type 0 closes audio and video. */
+const closeControl = 0;
+const closeAll = 0;
+
+const toStreamType = (type: StreamType): number => (type === 'HIGH' ? 0 : 1);
+
+/** Starts live video of a vehicle's camera; returns the running stream if the channel already streams. */
+export async function startStream(
+  deps: DashcamDeps,
+  caller: Caller,
+  vehicleId: number,
+  body: StartStreamBody,
+  trace: RequestTrace,
+): Promise<VehicleStream> {
+  const { vehicle } = await visibleVehicle(deps, caller, vehicleId, 'live_video');
+  const channel = body.channel_id ?? defaultChannel;
+  const camera = requireCamera(vehicle, channel);
+  await assertSubscriptions(deps, vehicle, [vehicle._id]);
+  const { bus } = deps;
+  if (body.wake !== false)
+    await callDevice((options) => callUseCase(bus, deviceApi.wakeUp, { imei: camera.imei }, options), trace);
+  const streamType = toStreamType((body.stream_type?.toUpperCase() ?? 'LOW') as StreamType);
+  const hasAudio = body.audio !== false && camera.hasAudio;
+  const dataType = hasAudio ? audioAndVideoDataType : videoDataType;
+  const request = { imei: camera.imei, channel, dataType, streamType };
+  const { result } = await callDevice((options) => callUseCase(bus, deviceApi.startLive, request, options), trace);
+  if (result !== 'success')
+    throw new AppError('upstream_error', `The camera refused to stream on channel ${channel} (${result}).`);
+  await audit(deps, caller, 'video.start', { type: 'vehicles', id: vehicleId }, { channel_id: channel });
+  const state = await readStreamState(deps, camera.imei, channel);
+  return {
+    vehicle,
+    imei: camera.imei,
+    state: state ?? streamStatusEvent({ imei: camera.imei, channel }, 'starting', streamType),
+  };
+}
+
+/** Returns the stream of a channel; starts it unless the caller does not want that. Throws 404 if it does not stream. */
+export async function getStream(
+  deps: DashcamDeps,
+  caller: Caller,
+  vehicleId: number,
+  query: GetStreamQuery,
+  trace: RequestTrace,
+): Promise<VehicleStream> {
+  const { vehicle } = await visibleVehicle(deps, caller, vehicleId, 'live_video');
+  const channel = query.channel_id ?? defaultChannel;
+  const { imei } = requireCamera(vehicle, channel);
+  const state = await readStreamState(deps, imei, channel);
+  if (state !== null) return { vehicle, imei, state };
+  if (query.auto_start === false)
+    throw new AppError('not_streaming', `Channel ${channel} of vehicle ${vehicleId} is not streaming.`);
+  const { stream_type: streamType } = query;
+  const body = { channel_id: channel, ...(streamType === undefined ? {} : { stream_type: streamType }) };
+  return startStream(deps, caller, vehicleId, body, trace);
+}
+
+/**
+ * Stops live video of one channel or of all. A stream that others watch continues, unless it is stopped by force.
+ * Returns the streams, stopped or not; throws 404 if a given channel does not stream.
+ */
+export async function stopStreams(
+  deps: DashcamDeps,
+  caller: Caller,
+  vehicleId: number,
+  { channel_id: channel, force = false }: StopStreamBody,
+  trace: RequestTrace,
+): Promise<VehicleStream[]> {
+  const visible = await visibleVehicle(deps, caller, vehicleId, 'live_video');
+  if (force) assertMayForce(visible);
+  const { vehicle } = visible;
+  const imei = requireImei(vehicle);
+  const channels = channel === undefined ? cameraChannels(vehicle) : [channel];
+  const streams: VehicleStream[] = [];
+  for (const each of channels) {
+    const state = await readStreamState(deps, imei, each);
+    if (state !== null) streams.push({ vehicle, imei, state: await stopStream(deps, state, force, trace) });
+  }
+  if (streams.length === 0 && channel !== undefined)
+    throw new AppError('not_streaming', `Channel ${channel} of vehicle ${vehicleId} is not streaming.`);
+  const stopped = streams.filter(({ state }) => state.status === 'stopped').map(({ state }) => state.channel);
+  if (stopped.length > 0)
+    await audit(deps, caller, 'video.stop', { type: 'vehicles', id: vehicleId }, { channel_ids: stopped, force });
+  return streams;
+}
+
+/** Stops a stream that at most the caller watches, or any by force. Returns its state afterwards. */
+async function stopStream(
+  { bus }: DashcamDeps,
+  state: StreamChanged,
+  force: boolean,
+  trace: RequestTrace,
+): Promise<StreamChanged> {
+  const { imei, channel } = state;
+  if (state.viewers > 1 && !force) return state;
+  const command = { imei, channel, control: closeControl, closeType: closeAll, streamType: 0 };
+  const { result } = await callDevice((options) => callUseCase(bus, deviceApi.controlLive, command, options), trace);
+  if (result !== 'success')
+    throw new AppError('upstream_error', `The camera refused to stop channel ${channel} (${result}).`);
+  return { ...streamStatusEvent({ imei, channel }, 'stopped', state.streamType), startedAtMs: state.startedAtMs };
+}
+
+function assertMayForce({ vehicle, permissions }: VisibleVehicle): void {
+  if (permissions.includes('commands')) return;
+  throw new AppError('permission_denied', `Vehicle ${vehicle._id} is visible, but the permission commands is missing.`);
+}
+
+/** Returns the channels that a stream may run on: the recorded cameras, or the usual ones if none are recorded. */
+const cameraChannels = ({ channels }: Vehicle): number[] =>
+  channels.length > 0
+    ? channels.map(({ channelId }) => channelId)
+    : Array.from({ length: 16 }, (_unused, index) => index + 1);
+
+function requireImei({ _id, imei }: Vehicle): string {
+  if (imei !== null) return imei;
+  throw new AppError('device_not_connected', `Vehicle ${_id} has no terminal.`);
+}
+
+/** Returns the terminal and the sound of a channel; throws 404 for a camera that is disabled. */
+function requireCamera(vehicle: Vehicle, channel: number): { readonly imei: string; readonly hasAudio: boolean } {
+  const imei = requireImei(vehicle);
+  const camera = vehicle.channels.find(({ channelId }) => channelId === channel);
+  if (camera?.enabled === false)
+    throw new AppError('not_found', `Camera ${channel} of vehicle ${vehicle._id} is disabled.`);
+  return { imei, hasAudio: camera?.hasAudio ?? true };
+}

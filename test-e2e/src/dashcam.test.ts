@@ -1,0 +1,82 @@
+import { waitFor } from '@fleet/testing';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { joinSharedHarness, type ProductHarness, uniquePhone } from './testing/harness.ts';
+import { PlatformClient } from './testing/platform-client.ts';
+
+jest.setTimeout(120_000);
+
+let harness: ProductHarness;
+let client: PlatformClient;
+beforeAll(async () => {
+  harness = await joinSharedHarness();
+  client = await PlatformClient.logIn(harness);
+}, 180_000);
+afterAll(() => harness?.stop(), 60_000);
+
+interface Dashcam {
+  readonly vehicleId: number;
+  readonly imei: string;
+}
+
+async function createDashcam(more: object = {}): Promise<Dashcam> {
+  const imei = uniquePhone();
+  const { id } = await client.requestData('/vehicles', { vehicle_no: `D ${imei.slice(-6)}`, imei, ...more });
+  await harness.startTerminal({ phone: imei });
+  return { vehicleId: Number(id), imei };
+}
+
+/** Returns the status and the code of a request that is expected to fail. */
+const findError = (request: Promise<unknown>): Promise<string> =>
+  request.then(
+    () => 'no error',
+    (error: Error) => /: (\d{3}) .*"code":"(\w+)"/.exec(error.message)?.slice(1).join(' ') ?? error.message,
+  );
+
+describe('live video through the Platform API', () => {
+  it('starts, is described, and stops', async () => {
+    const { vehicleId, imei } = await createDashcam();
+    const streamPath = `/vehicles/${vehicleId}/v2/get-dashcam-stream?channelId=1`;
+    expect(await findError(client.request(`${streamPath}&autoStart=false`))).toBe('404 not_streaming');
+    const started = await client.requestData(`/vehicles/start-dashcam-stream/${vehicleId}`, {});
+    expect(started).toMatchObject({
+      vehicle_id: vehicleId,
+      imei,
+      channel_id: 1,
+      stream_type: 'LOW',
+      auto_stop_seconds: 60,
+    });
+    expect(started['stream_url']).toMatch(/\/1\/stream\.flv\?token=/);
+    const streaming = await waitFor(async () => {
+      const stream = await client.requestData(`${streamPath}&autoStart=false`);
+      return stream['width'] !== null && stream;
+    }, 'the first picture');
+    expect(streaming).toMatchObject({ status: 'streaming', stream_type: 'LOW', video_codec: 'h264' });
+    const stopped = await client.requestData(`/vehicles/stop-dashcam-stream/${vehicleId}`, { channel_id: 1 });
+    expect(stopped).toMatchObject([{ vehicle_id: vehicleId, channel_id: 1, status: 'stopped' }]);
+    expect(await findError(client.request(`${streamPath}&autoStart=false`))).toBe('404 not_streaming');
+    expect(await client.requestData(`/vehicles/stop-dashcam-stream/${vehicleId}`, {})).toEqual([]);
+  });
+
+  it('is started by a request for its URL, in the requested quality', async () => {
+    const { vehicleId } = await createDashcam();
+    const path = `/vehicles/${vehicleId}/v2/get-dashcam-stream?channelId=1&streamType=high`;
+    expect(await client.requestData(path)).toMatchObject({ stream_type: 'HIGH' });
+  });
+
+  it('is refused for a disabled camera, a vehicle without a terminal, and an unknown vehicle', async () => {
+    const { vehicleId } = await createDashcam({ channels: [{ channel_id: 2, enabled: false }] });
+    expect(
+      await findError(client.request(`/vehicles/start-dashcam-stream/${vehicleId}`, { channel_id: 2, wake: false })),
+    ).toBe('404 not_found');
+    const { id } = await client.requestData('/vehicles', { vehicle_no: `N ${uniquePhone().slice(-6)}` });
+    expect(await findError(client.request(`/vehicles/start-dashcam-stream/${String(id)}`, {}))).toBe(
+      '404 device_not_connected',
+    );
+    expect(await findError(client.request('/vehicles/start-dashcam-stream/999999999', {}))).toBe(
+      '404 vehicle_not_found',
+    );
+    expect(await findError(client.request(`/vehicles/start-dashcam-stream/${vehicleId}`, { stream_type: 'MAX' }))).toBe(
+      '400 validation_failed',
+    );
+  });
+});
