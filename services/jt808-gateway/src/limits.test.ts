@@ -206,6 +206,17 @@ describe('two pods without Redis', () => {
   });
 });
 
+describe('the HTTP port', () => {
+  it('returns errors as JSON, also for an unknown path', async () => {
+    const gateway = await startGateway();
+    const response = await fetch(`http://127.0.0.1:${gateway.httpPort}/nothing`);
+    expect([response.status, await response.json()]).toEqual([
+      404,
+      { status: 404, error: 'There is no GET /nothing.' },
+    ]);
+  });
+});
+
 describe('shutdown', () => {
   it('serves all terminals until commands in flight have ended, stores reports and marks the terminals as expected', async () => {
     const gateway = await startGateway({ DRAIN_SPREAD_MS: '100', DRAIN_COMMANDS_MS: '60000' });

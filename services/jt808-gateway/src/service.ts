@@ -3,6 +3,7 @@ import { type Bus, ensureStreams, openBus, servePing } from '@fleet/bus';
 import {
   createAdminRouter,
   createApp,
+  createErrorHandlers,
   createLogger,
   getPodId,
   Lifecycle,
@@ -42,7 +43,7 @@ export async function create(config: Config, overrides: { log?: Logger } = {}): 
   try {
     const metrics = new GatewayMetrics();
     let bus: Bus | undefined;
-    const httpPort = await startAdminServer(config, lifecycle, metrics, () => bus?.isUp() ?? false);
+    const httpPort = await startAdminServer(config, { lifecycle, log, metrics, isBusUp: () => bus?.isUp() ?? false });
     const redis = openRedis(config, podId, lifecycle, log);
     bus = await openBrokerConnection(config, podId, lifecycle, log);
     const drainAbort = new AbortController();
@@ -66,16 +67,18 @@ export async function create(config: Config, overrides: { log?: Logger } = {}): 
   }
 }
 
+interface AdminDeps {
+  readonly lifecycle: Lifecycle;
+  readonly log: Logger;
+  readonly metrics: GatewayMetrics;
+  readonly isBusUp: () => boolean;
+}
+
 /** Serves health and metrics from the beginning of the start. Returns the port. */
-async function startAdminServer(
-  config: Config,
-  lifecycle: Lifecycle,
-  metrics: GatewayMetrics,
-  isBusUp: () => boolean,
-): Promise<number> {
+async function startAdminServer(config: Config, { lifecycle, log, metrics, isBusUp }: AdminDeps): Promise<number> {
   const app = createApp();
   // Redis is not checked: the gateway works without it.
-  app.use(createAdminRouter(lifecycle, metrics.registry, { message_broker: isBusUp }));
+  app.use(createAdminRouter(lifecycle, metrics.registry, { message_broker: isBusUp }), ...createErrorHandlers(log));
   const http = await listen(app, { host: config.HOST, port: config.HTTP_PORT });
   lifecycle.onStop('http', () => http.close());
   return http.port;

@@ -29,7 +29,11 @@ describe('webhook-dispatcher', () => {
         checks: { message_broker: true, state_store: true, database: true },
       });
       expect(await (await fetch(`${base}/metrics`)).text()).toContain('service="webhook-dispatcher"');
-      expect((await fetch(`${base}/nothing`)).status).toBe(404);
+      const unknown = await fetch(`${base}/nothing`);
+      expect([unknown.status, await unknown.json()]).toEqual([
+        404,
+        { status: 404, error: 'There is no GET /nothing.' },
+      ]);
       expect(await pingService(bus, 'webhook-dispatcher', 2_000)).toBe(true);
     } finally {
       await bus.close();
