@@ -25,6 +25,12 @@ export {
   singleSchema,
   sortParameter,
 } from './http/pagination.ts';
+export {
+  addressNotAllowedError,
+  commandLevelError,
+  roleNotPermittedError,
+  scopeRequiredError,
+} from './http/permission-errors.ts';
 export { proxyUpstream, upstreamUnreachable } from './http/proxy.ts';
 export { type Rate, RateLimits } from './http/rate-limits.ts';
 export { compileBodyParser, getIgnoredFields, validationError } from './http/request-body.ts';
@@ -42,6 +48,7 @@ export {
   commonEnv,
   type EnvSchema,
   envSchema,
+  invalidConfigError,
   isLoopback,
   readEnv,
   redactConfig,

@@ -1,6 +1,6 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { ConfigError, type ConfigOf, commonEnv, envSchema, readEnv } from '@fleet/service-kit';
+import { ConfigError, type ConfigOf, commonEnv, envSchema, invalidConfigError, readEnv } from '@fleet/service-kit';
 import { attachmentSettings } from './attachments/settings.ts';
 import { clipSettingFaults, clipSettings } from './clips/settings.ts';
 
@@ -132,7 +132,7 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
   if (config.FTP_TLS_REQUIRED && config.FTP_TLS_CERT_FILE === undefined)
     problems.push('FTP_TLS_REQUIRED requires FTP_TLS_CERT_FILE and FTP_TLS_KEY_FILE');
   problems.push(...clipSettingFaults(config));
-  if (problems.length > 0) throw new ConfigError(`The configuration is invalid: ${problems.join('; ')}.`);
+  if (problems.length > 0) throw invalidConfigError(problems);
   return config;
 }
 

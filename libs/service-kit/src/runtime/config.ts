@@ -40,6 +40,10 @@ export class ConfigError extends Error {
   override readonly name = 'ConfigError';
 }
 
+/** Returns the error for settings that are invalid, or that contradict each other. */
+export const invalidConfigError = (faults: readonly string[]): ConfigError =>
+  new ConfigError(`The configuration is invalid: ${faults.join('; ')}.`);
+
 /**
  * Parses and validates all variables of a schema; throws one ConfigError with every fault. Pure: tests pass a plain
  * object.
@@ -74,7 +78,7 @@ export function readEnv<S extends EnvSchema>(
       faults.push(`${name} (${description}): ${displayedValue} ${ajv.errorsText(ajv.errors, { dataVar: '' }).trim()}`);
     }
   }
-  if (faults.length > 0) throw new ConfigError(`The configuration is wrong: ${faults.join('; ')}.`);
+  if (faults.length > 0) throw invalidConfigError(faults);
   return values as ConfigOf<S>;
 }
 

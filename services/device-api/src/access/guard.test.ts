@@ -83,7 +83,7 @@ describe('with DEVICE_API_AUTH=key', () => {
       const { status, body } = await api.get(path, withKey(key));
       expect({ status, body }).toEqual({
         status: 403,
-        body: { status: 403, error: 'The API key needs the scope command or video.' },
+        body: { status: 403, error: 'The API key requires the scope command or video.' },
       });
     }
     expect(harness.findCommands(imei)).toEqual([]);

@@ -1,5 +1,5 @@
 import type { KnownVideoCaller, VideoAccess, VideoRight } from '@fleet/bus';
-import { AppError, type RequestContext, type Route, type VideoCaller } from '@fleet/service-kit';
+import { AppError, type RequestContext, type Route, scopeRequiredError, type VideoCaller } from '@fleet/service-kit';
 import { assertGranted, type StreamTokenKind } from '@fleet/service-kit/stream-tokens';
 import type { UploadRecord } from '@fleet/storage';
 import type { AuditEvent, AuditOutbox } from './audit-outbox.ts';
@@ -188,7 +188,7 @@ function hasRight({ rights }: VideoAccess, right: DeviceRight): boolean {
 
 function assertScope({ scopes: required }: Route, { scopes }: Identity): void {
   if (required === undefined || scopes === null || required.some((scope) => scopes.includes(scope))) return;
-  throw new AppError('permission_denied', `The API key needs the scope ${required.join(' or ')}.`);
+  throw scopeRequiredError(required);
 }
 
 function toCountKey(caller: VideoCaller, address: string): string {

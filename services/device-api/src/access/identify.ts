@@ -1,5 +1,12 @@
 import { type Bus, callUseCase, verifySession } from '@fleet/bus';
-import { AppError, isIpAllowed, type RequestContext, type Route, type VideoCaller } from '@fleet/service-kit';
+import {
+  AppError,
+  addressNotAllowedError,
+  isIpAllowed,
+  type RequestContext,
+  type Route,
+  type VideoCaller,
+} from '@fleet/service-kit';
 import type { StreamGrant, StreamTokens } from '@fleet/service-kit/stream-tokens';
 import type { Config } from '../config.ts';
 import { mapBusError } from './bus-errors.ts';
@@ -88,8 +95,7 @@ async function identifyKey({ keys }: IdentifierDeps, route: Route, context: Requ
   const key = readKey(request.get('x-api-key'));
   const owner = await mapBusError(route, keys.get(key, requestId));
   if (owner === null) throw invalidKey();
-  if (!isIpAllowed(owner.ipAllowlist, request.ip ?? ''))
-    throw new AppError('permission_denied', 'The API key is not valid from this address.');
+  if (!isIpAllowed(owner.ipAllowlist, request.ip ?? '')) throw addressNotAllowedError();
   const { accountId, keyId, scopes } = owner;
   return { caller: { kind: 'key', accountId, keyId }, scopes };
 }

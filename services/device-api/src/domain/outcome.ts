@@ -18,10 +18,6 @@ export const notConnectedError = (): AppError => new AppError('device_not_connec
 
 export const timeoutError = (): AppError => new AppError('device_timeout', 'The device did not reply in time.');
 
-/** Returns the error for a partner's command that the partner's `command_level` does not allow. */
-export const commandLevelError = (): AppError =>
-  new AppError('permission_denied', "The partner's command_level does not allow this command.");
-
 /**
  * Maps the outcome of a command to a status, in one place: responded 200, not connected 404, timed out 504, unreadable
  * 502, refused 400 (500 for an internal fault), busy 429, broker unavailable 503.

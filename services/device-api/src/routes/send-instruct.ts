@@ -10,12 +10,12 @@ import {
   request,
   subscribe,
 } from '@fleet/bus';
-import { AppError, defineRoute, Reply, type RequestContext } from '@fleet/service-kit';
+import { AppError, commandLevelError, defineRoute, Reply, type RequestContext } from '@fleet/service-kit';
 import { Type } from 'typebox';
 import { type PartnerIdentity, PartnerTokenCache } from '../access/partner-token-cache.ts';
 import type { RateLimits } from '../access/rate-limits.ts';
 import type { CommandContext, Deps } from '../deps.ts';
-import { commandLevelError, notConnectedError } from '../domain/outcome.ts';
+import { notConnectedError } from '../domain/outcome.ts';
 import {
   getToken,
   type PartnerCommand,

@@ -7,10 +7,9 @@ import {
   request,
   sendPartnerCommand,
 } from '@fleet/bus';
-import { AppError } from '@fleet/service-kit';
+import { AppError, commandLevelError } from '@fleet/service-kit';
 import { isDeviceExpected } from '@fleet/storage';
 import type { CommandContext, Deps } from '../deps.ts';
-import { commandLevelError } from '../domain/outcome.ts';
 import { withTimeout } from '../domain/with-timeout.ts';
 
 /** Time-out of reading state; afterwards it counts as unreadable. */

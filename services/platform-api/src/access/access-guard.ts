@@ -1,4 +1,4 @@
-import { AppError, type RequestContext } from '@fleet/service-kit';
+import { AppError, type RequestContext, roleNotPermittedError, scopeRequiredError } from '@fleet/service-kit';
 import { actInAccount } from './acted-account.ts';
 import { Authenticator, type AuthenticatorDeps, readCredentials } from './authenticator.ts';
 import { type Caller, findCaller, setCaller } from './caller.ts';
@@ -86,10 +86,9 @@ function requiredCredentials(
 
 function assertPermitted({ access }: PlatformRoute, caller: Caller): void {
   const isVideoRefused = access.permission === 'video' && caller.role === 'viewer' && !caller.canViewVideo;
-  if (!isPermitted(caller.role, access.permission) || isVideoRefused)
-    throw new AppError('permission_denied', `The role ${caller.role} does not have the permission for this request.`);
+  if (!isPermitted(caller.role, access.permission) || isVideoRefused) throw roleNotPermittedError(caller.role);
   // A session's token without a key is not limited by scopes.
   const hasKey = caller.keyId !== null || caller.mintedByKeyId !== null;
   if (hasKey && access.scope !== null && !caller.scopes.includes(access.scope))
-    throw new AppError('permission_denied', `The API key requires the scope ${access.scope}.`);
+    throw scopeRequiredError([access.scope]);
 }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { AppError, isIpAllowed } from '@fleet/service-kit';
+import { AppError, addressNotAllowedError, isIpAllowed } from '@fleet/service-kit';
 import type { Request } from 'express';
 import type { ApiKey } from '../domains/api-keys/schema.ts';
 import { firstOwner } from '../domains/users/use-cases.ts';
@@ -108,8 +108,7 @@ export class Authenticator {
 
 /** Throws 403 for a request from an address that the API key does not allow. */
 function assertAddressAllowed({ ipAllowlist }: ApiKey, { ip }: Pick<PresentedCredentials, 'ip'>): void {
-  if (!isIpAllowed(ipAllowlist, ip ?? ''))
-    throw new AppError('permission_denied', 'The API key is not valid from this address.');
+  if (!isIpAllowed(ipAllowlist, ip ?? '')) throw addressNotAllowedError();
 }
 
 function toCaller(

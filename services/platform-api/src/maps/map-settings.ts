@@ -1,4 +1,4 @@
-import { ConfigError, type ConfigOf, envSchema } from '@fleet/service-kit';
+import { type ConfigOf, envSchema, invalidConfigError } from '@fleet/service-kit';
 
 const url = { type: 'string', optional: true, pattern: '^https?://[^\\s]+$' } as const;
 const timeout = { type: 'integer', minimum: 1, maximum: 20_000, default: 3_000 } as const;
@@ -71,7 +71,5 @@ export type MapRole = (typeof roles)[number];
 export function checkMapSettings(settings: MapSettings): void {
   const missing = roles.filter((role) => settings[role] !== 'embedded' && settings[`${role}_URL`] === undefined);
   if (missing.length > 0)
-    throw new ConfigError(
-      `The configuration is wrong: ${missing.map((role) => `${role}=${settings[role]} needs ${role}_URL`).join('; ')}.`,
-    );
+    throw invalidConfigError(missing.map((role) => `${role}=${settings[role]} needs ${role}_URL`));
 }

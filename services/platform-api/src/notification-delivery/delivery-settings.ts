@@ -1,4 +1,4 @@
-import { ConfigError, type ConfigOf, envSchema } from '@fleet/service-kit';
+import { ConfigError, type ConfigOf, envSchema, invalidConfigError } from '@fleet/service-kit';
 
 const secret = { type: 'string', optional: true, secret: true } as const;
 const baseUrl = { type: 'string', pattern: '^https?://[^\\s/]+$' } as const;
@@ -86,6 +86,6 @@ export function checkDeliverySettings(settings: DeliverySettings): void {
     const missing = (requiredSettings[settings[role]] ?? []).filter((name) => settings[name] === undefined);
     return missing.length === 0 ? [] : [`${role}=${settings[role]} needs ${missing.join(', ')}`];
   });
-  if (faults.length > 0) throw new ConfigError(`The configuration is wrong: ${faults.join('; ')}.`);
+  if (faults.length > 0) throw invalidConfigError(faults);
   if (settings.FCM_SERVICE_ACCOUNT !== undefined) parseServiceAccount(settings.FCM_SERVICE_ACCOUNT);
 }

@@ -1,4 +1,5 @@
 import { createRequire } from 'node:module';
+import { validationError } from '@fleet/service-kit';
 
 const require = createRequire(import.meta.url);
 /** Loads the library on first use, because its tables of numbers take long to load. */
@@ -13,4 +14,11 @@ export function normalizePhone(text: string): string | null {
   if (!/^\+[1-9]\d{5,14}$/.test(plain)) return null;
   const parsed = loadLibrary().parsePhoneNumberFromString(plain);
   return parsed?.isPossible() === true ? parsed.number : null;
+}
+
+/** Converts the phone number of the field `phone_number` like `normalizePhone`; throws 400 if it is invalid. */
+export function parsePhoneNumber(text: string): string {
+  const phone = normalizePhone(text);
+  if (phone !== null) return phone;
+  throw validationError([{ path: '/phone_number', message: 'must be a phone number in international format' }]);
 }

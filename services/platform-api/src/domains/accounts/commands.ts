@@ -1,4 +1,4 @@
-import { AppError } from '@fleet/service-kit';
+import { AppError, roleNotPermittedError } from '@fleet/service-kit';
 import type { Caller } from '../../access/caller.ts';
 import { isPermitted } from '../../access/roles.ts';
 import type { Deps } from '../../platform/deps.ts';
@@ -139,7 +139,7 @@ export async function updateAccountAsCaller(
   if (account === null) return null;
   const isManager = isPermitted(caller.role, 'accounts') && id !== caller.accountId;
   if (!isManager && (input.status !== undefined || !isPermitted(caller.role, 'administration')))
-    throw new AppError('permission_denied', `The role ${caller.role} does not allow this.`);
+    throw roleNotPermittedError(caller.role);
   checkTimezone(input.timezone);
   const { status } = input;
   const change = { ...toAccountFields(input), ...asGiven({ status }) };

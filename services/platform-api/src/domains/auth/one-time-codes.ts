@@ -1,7 +1,6 @@
 import { randomInt, timingSafeEqual } from 'node:crypto';
 import { AppError, type RequestContext } from '@fleet/service-kit';
 import type { Deps } from '../../platform/deps.ts';
-import { normalizePhone } from '../../platform/phone.ts';
 import { findByPhone, notePhoneVerified } from '../users/use-cases.ts';
 import { verifySecondFactor } from './log-in.ts';
 import { LoginThrottle } from './login-throttle.ts';
@@ -15,14 +14,6 @@ const maxTries = 5;
 type CodeDeps = Pick<Deps, 'records' | 'database' | 'bus' | 'tokens' | 'encryption' | 'limits' | 'log' | 'messages'>;
 
 const sealPurpose = (phoneNumber: string): string => `one-time code to ${phoneNumber}`;
-
-export function parsePhone(text: string): string {
-  const phone = normalizePhone(text);
-  if (phone !== null) return phone;
-  throw new AppError('validation_failed', 'The field phone_number must be a phone number in international form.', {
-    details: [{ path: '/phone_number', message: 'must be a phone number in international form' }],
-  });
-}
 
 /** Sends a code to a number that has a user. The response does not reveal whether the number has one. */
 export async function sendCode(deps: CodeDeps, phoneNumber: string, context: RequestContext): Promise<void> {

@@ -3,13 +3,14 @@ import { Type } from 'typebox';
 import { getCaller } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
 import type { Deps } from '../../platform/deps.ts';
+import { parsePhoneNumber } from '../../platform/phone.ts';
 import { audit } from '../audit/use-cases.ts';
 import { revokeSession } from '../sessions/use-cases.ts';
 import { toUserResponse, userSchema } from '../users/responses.ts';
 import { logIn } from './log-in.ts';
 import { getMe, meSchema } from './me.ts';
 import { mintToken } from './mint-token.ts';
-import { codeSeconds, parsePhone, sendCode, verifyCode } from './one-time-codes.ts';
+import { codeSeconds, sendCode, verifyCode } from './one-time-codes.ts';
 import { forgotPassword, resetPassword } from './passwords.ts';
 import { refreshTokens } from './refresh.ts';
 import { register } from './register.ts';
@@ -68,7 +69,7 @@ const logInRoutes = (deps: Deps): PlatformRoute[] => [
     extraSuccesses: { 202: 'The code is sent if a user has the number.' },
     response: singleSchema(Type.Object({ phone_number: Type.String(), expires_in: Type.Integer() })),
     handle: async ({ body, context }) => {
-      const phone = parsePhone(body.phone_number);
+      const phone = parsePhoneNumber(body.phone_number);
       await sendCode(deps, phone, context);
       return new Reply(202, { data: { phone_number: phone, expires_in: codeSeconds } });
     },
@@ -85,7 +86,7 @@ const logInRoutes = (deps: Deps): PlatformRoute[] => [
     response: singleSchema(tokenSetSchema),
     errors: { 401: credentialErrors, 403: suspended },
     handle: async ({ body, context }) => {
-      const input = { phoneNumber: parsePhone(body.phone_number), code: body.code, totpCode: body.totp_code };
+      const input = { phoneNumber: parsePhoneNumber(body.phone_number), code: body.code, totpCode: body.totp_code };
       return { data: await verifyCode(deps, input, context) };
     },
   }),

@@ -1,4 +1,4 @@
-import { AppError, type Page, type Pagination } from '@fleet/service-kit';
+import { AppError, type Page, type Pagination, roleNotPermittedError } from '@fleet/service-kit';
 import type { Caller } from '../../access/caller.ts';
 import { isPermitted } from '../../access/roles.ts';
 import type { Deps } from '../../platform/deps.ts';
@@ -156,8 +156,7 @@ async function requireAcknowledger(deps: Store, caller: Caller, notification: No
   const { accountId, vehicleId, _id } = notification;
   // The history of deleted vehicles of the own account stays.
   const isOwn = accountId === caller.accountId && caller.role !== 'driver';
-  if (isOwn && !isPermitted(caller.role, 'commands'))
-    throw new AppError('permission_denied', `The role ${caller.role} does not allow this.`);
+  if (isOwn && !isPermitted(caller.role, 'commands')) throw roleNotPermittedError(caller.role);
   if (isOwn) return;
   const [visible] = await visibleVehicles(deps, caller, [vehicleId]);
   if (

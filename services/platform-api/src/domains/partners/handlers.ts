@@ -9,7 +9,7 @@ import {
   serveUseCase,
   verifyPartner,
 } from '@fleet/bus';
-import { AppError, type Running } from '@fleet/service-kit';
+import { AppError, commandLevelError, type Running } from '@fleet/service-kit';
 import type { Deps } from '../../platform/deps.ts';
 import { audit } from '../audit/use-cases.ts';
 import { commandTypes, parseParams } from '../commands/params.ts';
@@ -62,7 +62,7 @@ export function servePartners(deps: HandlerDeps, onError: (error: unknown) => vo
           type,
           command_level: level,
         });
-        throw new AppError('permission_denied', "The partner's command_level does not allow this command.");
+        throw commandLevelError();
       }
       const { partnerId } = command;
       const { commandId } = await queueForVehicle(deps, vehicle, {

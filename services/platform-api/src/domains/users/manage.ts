@@ -1,4 +1,4 @@
-import { AppError, assertVersion } from '@fleet/service-kit';
+import { AppError, assertVersion, roleNotPermittedError } from '@fleet/service-kit';
 import type { Caller } from '../../access/caller.ts';
 import { isPermitted, type Role } from '../../access/roles.ts';
 import type { Deps } from '../../platform/deps.ts';
@@ -120,7 +120,7 @@ const reachedAt = ({ email, phoneNumber }: User): string | null => email ?? phon
 const endsSessions = (change: Change<User>): boolean => change.disabled === true || change.passwordHash !== undefined;
 
 function checkMayEdit(caller: Caller, user: User, given: GivenChange): void {
-  if (!isPermitted(caller.role, 'administration')) throw refuse(`The role ${caller.role} does not allow this.`);
+  if (!isPermitted(caller.role, 'administration')) throw roleNotPermittedError(caller.role);
   checkMayGive(caller, user.role);
   if (given.role !== undefined) checkMayGive(caller, given.role);
 }

@@ -1,7 +1,7 @@
 import { validationError } from '@fleet/service-kit';
 import { type Role, roles } from '../../access/roles.ts';
 import { isTimezone } from '../../platform/local-time.ts';
-import { normalizePhone } from '../../platform/phone.ts';
+import { parsePhoneNumber } from '../../platform/phone.ts';
 import type { NewAccountRecord } from '../../store/account-repository.ts';
 import type { User } from './schema.ts';
 
@@ -35,9 +35,7 @@ export function readContact(given: { email?: string | null | undefined; phone_nu
   const phone = given.phone_number ?? null;
   if (email === null && phone === null)
     throw validationError([{ path: '/email', message: 'or phone_number is required' }]);
-  const phoneNumber = phone === null ? null : normalizePhone(phone);
-  if (phone !== null && phoneNumber === null)
-    throw validationError([{ path: '/phone_number', message: 'must be a phone number in international format' }]);
+  const phoneNumber = phone === null ? null : parsePhoneNumber(phone);
   return { email: email === null ? null : normalEmail(email), phoneNumber };
 }
 

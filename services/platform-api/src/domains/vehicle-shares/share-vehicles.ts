@@ -3,7 +3,7 @@ import { AppError, type Page, type Pagination, validationError } from '@fleet/se
 import type { Caller } from '../../access/caller.ts';
 import type { Deps } from '../../platform/deps.ts';
 import { sortItems, toSorting } from '../../platform/fields.ts';
-import { normalizePhone } from '../../platform/phone.ts';
+import { parsePhoneNumber } from '../../platform/phone.ts';
 import { formatTime, toRecordResponse } from '../../platform/schemas.ts';
 import { audit } from '../audit/use-cases.ts';
 import { assertSubscriptions } from '../billing/subscriptions.ts';
@@ -28,9 +28,7 @@ type Parts = Pick<Deps, 'records' | 'log' | 'bus' | 'redis' | 'config'>;
 
 /** Finds the user with exactly this number in any account. Returns only what a stranger may see. */
 export async function searchUser({ records }: Pick<Deps, 'records'>, caller: Caller, phoneNumber: string) {
-  const phone = normalizePhone(phoneNumber);
-  if (phone === null)
-    throw validationError([{ path: '/phone_number', message: 'must be a phone number in international format' }]);
+  const phone = parsePhoneNumber(phoneNumber);
   const user = await findByPhone(records, phone);
   if (user?._id === caller.userId)
     throw validationError([{ path: '/phone_number', message: "must not be the caller's own number" }]);

@@ -1,5 +1,5 @@
 import type { KnownVideoCaller, VideoAccess } from '@fleet/bus';
-import { AppError, isIpAllowed } from '@fleet/service-kit';
+import { AppError, addressNotAllowedError, isIpAllowed } from '@fleet/service-kit';
 import type { Principals } from '../../access/principals.ts';
 import { findTokenUser } from '../../access/token-holders.ts';
 import type { RecordStore } from '../../store/record-store.ts';
@@ -106,8 +106,7 @@ async function assertAccountActive(records: RecordStore, accountId: number): Pro
 }
 
 function assertAddressAllowed({ ipAllowlist }: ApiKey, address: string | undefined): void {
-  if (address !== undefined && !isIpAllowed(ipAllowlist, address))
-    throw new AppError('permission_denied', 'The API key is not valid from this address.');
+  if (address !== undefined && !isIpAllowed(ipAllowlist, address)) throw addressNotAllowedError();
 }
 
 const suspended = (): AppError => new AppError('account_suspended', 'The account is suspended.');
