@@ -2,7 +2,7 @@ import { propertyRuns, propertySettings } from '@fleet/testing';
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import { encodeFrame, type Frame } from './frame.ts';
-import { type DropReason, FrameSplitter, splitDatagram } from './frame-splitter.ts';
+import { type DropReason, FrameSplitter } from './frame-splitter.ts';
 import { tryDecodeBody } from './message.ts';
 import { messageById } from './registry.ts';
 import { referenceSplit } from './testing/reference-splitter.ts';
@@ -154,14 +154,6 @@ describe('FrameSplitter', () => {
     wrongCheck[wrongCheck.length - 2] = (wrongCheck.at(-2) as number) ^ 0x10;
     expect(split([wrongCheck]).splitter.dropped).toMatchObject({ badChecksum: 1 });
     expect(serials(split([wrongCheck], { ignoreChecksum: true }).frames)).toEqual([7]);
-  });
-
-  it('reads whole frames from a datagram and carries nothing over', () => {
-    const frames: Frame[] = [];
-    const datagram = Buffer.concat([heartbeat(1), heartbeat(2), heartbeat(3).subarray(0, -3)]);
-    const dropped = splitDatagram(datagram, (frame) => frames.push(frame));
-    expect(serials(frames)).toEqual([1, 2]);
-    expect(dropped).toMatchObject({ shortFrame: 1 });
   });
 
   it('finds the same frames as the reference splitter, however the stream is damaged and cut', () => {

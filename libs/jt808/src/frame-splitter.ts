@@ -237,13 +237,3 @@ function unescape(raw: Buffer, start: number, end: number, escapes: number): Buf
   }
   return plain;
 }
-
-/**
- * Passes the frames of one UDP datagram to `onFrame`: whole frames only, nothing is carried over to the next datagram.
- */
-export function splitDatagram(datagram: Buffer, onFrame: FrameHandler, options: SplitterOptions = {}): DroppedCounters {
-  const splitter = new FrameSplitter(options);
-  splitter.push(datagram, onFrame);
-  if (splitter.pendingBytes > 0) splitter.dropped.shortFrame += 1;
-  return splitter.dropped;
-}

@@ -5,7 +5,6 @@ import {
   type Field,
   type Fields,
   hexId,
-  readExactly,
   struct,
   u8,
   u16,
@@ -246,15 +245,6 @@ interface Channel {
   logicalNo: number;
   type: number;
   ptz: number;
-}
-
-/** Returns the value of a structured parameter; undefined for another id or length. */
-export function readStructuredParameter<F extends Fields>(
-  structure: ParameterStructure<F>,
-  item: ParameterItem,
-): ValuesOf<F> | undefined {
-  if (item.id !== structure.id) return undefined;
-  return readExactly(structure.fields, item.bytes, '2019');
 }
 
 /** Creates a structured parameter for 0x8103. */

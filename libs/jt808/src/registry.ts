@@ -20,7 +20,6 @@ export const allMessages: readonly MessageDefinition[] = modules
   .sort((a, b) => a.id - b.id);
 
 const byId = new Map(allMessages.map((definition): [number, MessageDefinition] => [definition.id, definition]));
-const byName = new Map(allMessages.map((definition): [string, MessageDefinition] => [definition.name, definition]));
 
 /**
  * Returns the sender of an id: 0x0000-0x7FFF and vendors' 0xE000-0xEFFF come from the terminal, all others go to it.
@@ -33,9 +32,4 @@ export function getSender(messageId: number): Sender {
 export function messageById(id: number, from?: Sender): MessageDefinition | undefined {
   const definition = byId.get(id);
   return from === undefined || definition?.from === from ? definition : undefined;
-}
-
-/** Returns a definition by its name, for tools. Code imports the definition itself. */
-export function messageByName(name: string): MessageDefinition | undefined {
-  return byName.get(name);
 }

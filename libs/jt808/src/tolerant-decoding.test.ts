@@ -181,9 +181,9 @@ describe('registry', () => {
   it('contains every message once by id and name, with its sender', () => {
     const ids = jt.allMessages.map((definition) => definition.id);
     expect(new Set(ids).size).toBe(ids.length);
+    expect(new Set(jt.allMessages.map(({ name }) => name)).size).toBe(ids.length);
     for (const definition of jt.allMessages) {
       expect(jt.messageById(definition.id, definition.from)).toBe(definition);
-      expect(jt.messageByName(definition.name)).toBe(definition);
       expect(jt.getSender(definition.id)).toBe(definition.from);
       for (const response of definition.responseIds ?? []) expect(jt.messageById(response)).toBeDefined();
     }
