@@ -13,6 +13,7 @@ import { attachmentSettings } from '../event-consumers/attachment-settings.ts';
 import { mailSettings, readSmtpServer } from '../mail/mail-settings.ts';
 import { checkMapSettings, mapSettings } from '../maps/map-settings.ts';
 import { checkDeliverySettings, deliverySettings } from '../notification-delivery/delivery-settings.ts';
+import { thresholdSettings } from '../platform/thresholds.ts';
 import { providerSettings } from '../providers/provider-settings.ts';
 import { ruleSettings } from '../rules/rule-settings.ts';
 import { bootstrapSettings } from './bootstrap-settings.ts';
@@ -95,6 +96,7 @@ export const schema = envSchema({
   ...mediaSettings,
   ...streamTokenSettings,
   ...mapSettings,
+  ...thresholdSettings,
   ...ruleSettings,
   ...attachmentSettings,
 });

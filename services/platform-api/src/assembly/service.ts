@@ -34,6 +34,7 @@ import { MapServices } from '../maps/map-services.ts';
 import { createPlatformMessageSender } from '../notification-delivery/platform-message-sender.ts';
 import { Background } from '../platform/background.ts';
 import type { Deps } from '../platform/deps.ts';
+import { readThresholds } from '../platform/thresholds.ts';
 import { createMessageSender, type MessageSender } from '../providers/message-sender.ts';
 import { migrate } from '../store/migrate.ts';
 import { RecordStore } from '../store/record-store.ts';
@@ -199,11 +200,13 @@ function createDeps(
   lifecycle.onStop('mail queue', () => mails.stop());
   const partnerChannels = new PartnerChannels({ ...base, config, encryption, log });
   lifecycle.onStop('partner channels', () => partnerChannels.stop());
+  const thresholds = readThresholds(config);
   const signingKeys = new SigningKeys({ database: base.database, encryption, log });
-  const notifications = new NotificationPublisher({ ...base, redis, log, config, maps });
+  const notifications = new NotificationPublisher({ ...base, redis, log, config, thresholds, maps });
   lifecycle.onStop('notifications', () => notifications.stop());
   return {
     config,
+    thresholds,
     log,
     ...base,
     messages,

@@ -10,7 +10,7 @@ import { type DeviceChange, findDevices, findOnlineDevices, upsertDevice } from 
 import { deriveLiveState } from '../domains/vehicles/live-states.ts';
 import { findVehicleByImei } from '../domains/vehicles/queries.ts';
 import type { Vehicle } from '../domains/vehicles/schema.ts';
-import { offlineAfterMs } from '../platform/constants.ts';
+import type { VehicleThresholds } from '../platform/thresholds.ts';
 import type { ReturningTerminals } from '../telemetry/publish-positions.ts';
 import { type Noticed, PresenceStore } from './presence-store.ts';
 import { publishLive } from './publish-live.ts';
@@ -24,8 +24,7 @@ export interface PresenceTimes {
   readonly firstReportMs: number;
 }
 
-/** Default times. */
-export const presenceTimes: PresenceTimes = { offlineAfterMs, sweepEveryMs: 10_000, firstReportMs: 3_000 };
+const defaultTimes = { sweepEveryMs: 10_000, firstReportMs: 3_000 };
 
 /** Reasons of a check, weaker ones first. Reports publish states themselves, except the first one after a silence. */
 const causes = ['report', 'session', 'time'] as const;
@@ -59,7 +58,7 @@ interface Present {
 }
 
 /**
- * Detects terminals that go offline and return: `device_offline` after ten minutes of silence, `device_online` at the
+ * Detects terminals that go offline and return: `device_offline` after a long silence, `device_online` at the
  * next report, and `status` for websockets. Any number of replicas share the work. The last status is in Redis, and the
  * offline state also in MongoDB.
  */
@@ -76,9 +75,9 @@ export class Presence {
   readonly #sweeping: Promise<void>;
   #working: Promise<void> | undefined;
 
-  constructor(deps: EventConsumerDeps, times: PresenceTimes = presenceTimes) {
+  constructor(deps: EventConsumerDeps, times?: PresenceTimes) {
     this.#parts = deps;
-    this.#times = times;
+    this.#times = times ?? { ...defaultTimes, offlineAfterMs: deps.thresholds.offlineAfterMs };
     this.#store = new PresenceStore(deps.redis);
     this.#listener = subscribe(
       deps.bus,
@@ -240,7 +239,7 @@ export class Presence {
       return;
     }
     const isChanged = before === null || before.connected !== now.connected || before.isOffline !== now.isOffline;
-    const previous = previousIfTold(look, before, now, isChanged);
+    const previous = previousIfTold(look, before, now, isChanged, this.#parts.thresholds);
     const heardMs = now.location === undefined ? 0 : lastReceivedMs(now.location);
     const told = previous === null ? before?.toldReportMs : heardMs;
     const noticed: Noticed = {
@@ -288,7 +287,7 @@ export class Presence {
     const seenMs = Math.max(device?.lastSeenMs ?? 0, heardMs, atLeastSeenMs);
     if (seenMs === 0) return null;
     const nowMs = Date.now();
-    const present = deriveLiveState(device, location, nowMs);
+    const present = deriveLiveState(device, location, nowMs, this.#parts.thresholds);
     const isOffline = nowMs - seenMs > this.#times.offlineAfterMs;
     return {
       seenMs,
@@ -367,6 +366,7 @@ function previousIfTold(
   before: Noticed | null,
   now: Present,
   isChanged: boolean,
+  thresholds: VehicleThresholds,
 ): string | null {
   if (before === null) return 'never_connected';
   const isReturn = returnedMs !== undefined && (before.toldReportMs ?? 0) < returnedMs;
@@ -374,11 +374,12 @@ function previousIfTold(
   if (!isReturn && (!isChanged || (cause === 'report' && !isBack))) return null;
   if (before.isOffline) return 'offline';
   // Heartbeats without a position: the vehicle was standing.
-  return isReturn ? 'stopped' : stateThen(now);
+  return isReturn ? 'stopped' : stateThen(now, thresholds);
 }
 
 /** Returns the state when the terminal was last seen. */
-const stateThen = ({ location, seenMs }: Present): string => {
-  const { state } = deriveLiveState(undefined, location, location === undefined ? seenMs : lastReceivedMs(location));
+const stateThen = ({ location, seenMs }: Present, thresholds: VehicleThresholds): string => {
+  const atMs = location === undefined ? seenMs : lastReceivedMs(location);
+  const { state } = deriveLiveState(undefined, location, atMs, thresholds);
   return state === 'never_connected' ? 'stopped' : state;
 };

@@ -6,7 +6,7 @@ import type { Deps } from '../platform/deps.ts';
 /** Dependencies of the event consumers. */
 export type EventConsumerDeps = Pick<
   Deps,
-  'bus' | 'config' | 'database' | 'log' | 'notifications' | 'records' | 'redis'
+  'bus' | 'config' | 'database' | 'log' | 'notifications' | 'records' | 'redis' | 'thresholds'
 >;
 
 /** An event of a vehicle that did not come from a location report. */

@@ -17,6 +17,7 @@ import type { PlatformMessageSender } from '../notification-delivery/platform-me
 import type { MessageSender } from '../providers/message-sender.ts';
 import type { RecordStore } from '../store/record-store.ts';
 import type { Background } from './background.ts';
+import type { VehicleThresholds } from './thresholds.ts';
 
 /**
  * Dependencies of the domains. Their routes, handlers and jobs accept the dependencies that they need (`Pick<Deps,
@@ -24,6 +25,8 @@ import type { Background } from './background.ts';
  */
 export interface Deps {
   readonly config: Config;
+  /** Thresholds that decide the state of a vehicle. */
+  readonly thresholds: VehicleThresholds;
   readonly log: Logger;
   readonly bus: Bus;
   /** Sends commands to terminals directly, for functions that are no use cases of device-api. */

@@ -1,9 +1,14 @@
 import { readEnv } from '@fleet/service-kit';
 import { expect, it } from '@jest/globals';
-import { defaultRuleSettings, ruleSettings, ruleSettingsOf } from './rule-settings.ts';
+import { thresholdSettings } from '../platform/thresholds.ts';
+import { defaultRuleSettings, readRuleSettings, ruleSettings } from './rule-settings.ts';
+
+const schema = { ...ruleSettings, ...thresholdSettings };
 
 it('rule settings have the default values, unless the environment sets others', () => {
-  expect(ruleSettingsOf(readEnv(ruleSettings, {}))).toEqual(defaultRuleSettings);
-  const changed = readEnv(ruleSettings, { RULE_FUEL_CHANGE_PERCENT: '25', RULE_NIGHT_FROM_HOUR: '22' });
-  expect(ruleSettingsOf(changed)).toEqual({ ...defaultRuleSettings, fuelChange: 0.25, nightFromHour: 22 });
+  expect(readRuleSettings(readEnv(schema, {}))).toEqual(defaultRuleSettings);
+  const former = readEnv(schema, { RULE_MOVING_KMH: '8', OFFLINE_AFTER_MS: '900000' });
+  expect(readRuleSettings(former)).toMatchObject({ movingFromKmh: 8, offlineAfterMs: 900_000 });
+  const changed = readEnv(schema, { RULE_FUEL_CHANGE_PERCENT: '25', RULE_NIGHT_FROM_HOUR: '22' });
+  expect(readRuleSettings(changed)).toEqual({ ...defaultRuleSettings, fuelChange: 0.25, nightFromHour: 22 });
 });

@@ -1,11 +1,15 @@
 import { type ConfigOf, envSchema } from '@fleet/service-kit';
+import {
+  defaultThresholds,
+  readThresholds,
+  type thresholdSettings,
+  type VehicleThresholds,
+} from '../platform/thresholds.ts';
 
 /** Thresholds of the rules that this service computes; each is a setting. */
-export interface RuleSettings {
+export interface RuleSettings extends VehicleThresholds {
   readonly overspeedMs: number;
   readonly idlingMs: number;
-  /** Speed from which a vehicle counts as moving, for idling, towing and night driving. */
-  readonly movingKmh: number;
   /** Part of the tank, 0 to 1. */
   readonly fuelChange: number;
   /** Litres, if the size of the tank is unknown. */
@@ -35,13 +39,6 @@ export const ruleSettings = envSchema({
     ...span,
     default: 300_000,
     description: 'time of standing with the ignition on after which `idling` is raised',
-  },
-  RULE_MOVING_KMH: {
-    type: 'integer',
-    minimum: 1,
-    maximum: 100,
-    default: 5,
-    description: 'speed from which a vehicle counts as moving, for `idling`, `towing` and `night_driving`',
   },
   RULE_FUEL_CHANGE_PERCENT: {
     type: 'integer',
@@ -81,10 +78,12 @@ export const ruleSettings = envSchema({
 });
 
 /** Parses the rule settings of the environment. */
-export const ruleSettingsOf = (config: ConfigOf<typeof ruleSettings>): RuleSettings => ({
+export const readRuleSettings = (
+  config: ConfigOf<typeof ruleSettings> & ConfigOf<typeof thresholdSettings>,
+): RuleSettings => ({
+  ...readThresholds(config),
   overspeedMs: config.RULE_OVERSPEED_MS,
   idlingMs: config.RULE_IDLING_MS,
-  movingKmh: config.RULE_MOVING_KMH,
   fuelChange: config.RULE_FUEL_CHANGE_PERCENT / 100,
   fuelChangeL: config.RULE_FUEL_CHANGE_L,
   fuelWindowMs: config.RULE_FUEL_WINDOW_MS,
@@ -97,9 +96,9 @@ export const ruleSettingsOf = (config: ConfigOf<typeof ruleSettings>): RuleSetti
 
 /** Default settings. */
 export const defaultRuleSettings: RuleSettings = {
+  ...defaultThresholds,
   overspeedMs: 10_000,
   idlingMs: 300_000,
-  movingKmh: 5,
   fuelChange: 0.1,
   fuelChangeL: 8,
   fuelWindowMs: 300_000,

@@ -43,7 +43,7 @@ export class BatchProcessor {
 
   /** Processes messages that follow the previous ones. If it rejects, the same messages are processed again. */
   async process(messages: readonly StreamMessage[]): Promise<void> {
-    const { bus, database, stream, metrics, onReports } = this.#deps;
+    const { bus, database, settings, stream, metrics, onReports } = this.#deps;
     const { applied, checkpoint, recovery, history } = this.#stores;
     const offset = { stream, seq: messages.at(-1)?.sequence ?? 0 };
     const startedMs = performance.now();
@@ -59,7 +59,7 @@ export class BatchProcessor {
     checkpoint.advance(offset);
     // The applied offset is stored already, so this continues to the end.
     if (recovery.isNeeded) await recovery.refill(() => false);
-    onReports(batch.updates.keys(), publishPositions(bus, batch.updates.values()));
+    onReports(batch.updates.keys(), publishPositions(bus, batch.updates.values(), settings));
     metrics.applied(messages.length, batch.points.length, batch.notifications.length, performance.now() - startedMs);
     await history.add(batch.points, offset);
   }

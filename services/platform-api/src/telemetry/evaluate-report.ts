@@ -1,9 +1,9 @@
 import type { LastLocation } from '../domains/last-positions/schema.ts';
 import type { OdometerState, OdometerStep } from '../domains/positions/odometer.ts';
 import { isOutOfOrder, recentReports, type VehicleState } from '../domains/vehicle-states/vehicle-state.ts';
-import { movingFromKmh } from '../platform/constants.ts';
 import { currentAlarms } from '../rules/index.ts';
 import type { AttachmentRequest, Finding, FindingUpdate, Rule, RuleContext } from '../rules/rule.ts';
+import type { RuleSettings } from '../rules/rule-settings.ts';
 import { type DecodedReport, deviceTimestamp } from './decode-report.ts';
 import { nextState, withNewerReadings } from './evaluate-heartbeat.ts';
 import type { Report } from './report.ts';
@@ -53,7 +53,7 @@ export function evaluateReport(
 ): Evaluation {
   const timestamp = deviceTimestamp(decoded, context.vehicle.cameraUtcOffset);
   const isLate = isOutOfOrder(before, timestamp);
-  const report = reportOf(before, decoded, timestamp, isLate);
+  const report = reportOf(before, decoded, context.settings, timestamp, isLate);
   const key = `${timestamp}:${decoded.hash}`;
   const isRepeated =
     before !== null && (before.recent.includes(key) || (isLate && evaluators.isKnown(report.position, decoded.hash)));
@@ -111,7 +111,13 @@ function applyReport(
 const withPosition = (report: Report, position: LastLocation): Report =>
   position === report.position ? report : { ...report, position };
 
-function reportOf(before: VehicleState | null, decoded: DecodedReport, timestamp: number, isLate: boolean): Report {
+function reportOf(
+  before: VehicleState | null,
+  decoded: DecodedReport,
+  settings: RuleSettings,
+  timestamp: number,
+  isLate: boolean,
+): Report {
   const { imei, edition, serialNo, alarmWord, statusWord, extras, hash, receivedAtMs, isStored } = decoded;
   const isOld = receivedAtMs - timestamp > backfilledAfterMs;
   const position: LastLocation = {
@@ -119,7 +125,7 @@ function reportOf(before: VehicleState | null, decoded: DecodedReport, timestamp
     ...positionWithFallback(before, decoded.position),
     alarms: [],
     backfilled: isLate || (isStored && isOld),
-    slowSinceMs: slowSince(before?.location, decoded, isLate),
+    slowSinceMs: slowSince(before?.location, decoded, settings, isLate),
     timestamp,
     serverTimestamp: receivedAtMs,
   };
@@ -141,6 +147,7 @@ function positionWithFallback(before: VehicleState | null, position: Located) {
 function slowSince(
   before: LastLocation | undefined,
   { position, receivedAtMs }: DecodedReport,
+  { movingFromKmh }: RuleSettings,
   isLate: boolean,
 ): number | null {
   if (position.speed >= movingFromKmh) return null;

@@ -1,5 +1,6 @@
 import { type Bus, decodeJson, type LiveEvent } from '@fleet/bus';
 import { describe, expect, it } from '@jest/globals';
+import { defaultThresholds } from '../platform/thresholds.ts';
 import { testPosition } from '../testing/positions.ts';
 import type { VehicleUpdate } from './evaluate-batch.ts';
 import { publishPositions } from './publish-positions.ts';
@@ -29,7 +30,7 @@ function published(each: VehicleUpdate) {
       events.push(...(decodeJson(body) as { events: LiveEvent[] }).events);
     },
   };
-  const returned = publishPositions({ nc, isUp: () => true } as unknown as Bus, [each], nowMs);
+  const returned = publishPositions({ nc, isUp: () => true } as unknown as Bus, [each], defaultThresholds, nowMs);
   const statuses = events.filter(({ type }) => type === 'status').map(({ data }) => data);
   return {
     locations: events.filter(({ type }) => type === 'location').length,

@@ -1,7 +1,8 @@
 import type { Bus, LiveEvent } from '@fleet/bus';
-import { toLocationResponse } from '../domains/last-positions/responses.ts';
-import { lastReceivedMs, stateOf } from '../domains/last-positions/rules.ts';
+import { type LocationResponse, toLocationResponse } from '../domains/last-positions/responses.ts';
+import { deriveState, lastReceivedMs } from '../domains/last-positions/rules.ts';
 import { publishLive } from '../event-consumers/publish-live.ts';
+import type { VehicleThresholds } from '../platform/thresholds.ts';
 import type { VehicleUpdate } from './evaluate-batch.ts';
 
 /**
@@ -13,18 +14,24 @@ export type ReturningTerminals = ReadonlyMap<string, number>;
  * Publishes the newest positions of vehicles and their changed states to websockets. Returns terminals that were
  * silent: whether they were offline depends on more than their positions.
  */
-export function publishPositions(bus: Bus, moved: Iterable<VehicleUpdate>, nowMs = Date.now()): ReturningTerminals {
+export function publishPositions(
+  bus: Bus,
+  updates: Iterable<VehicleUpdate>,
+  thresholds: VehicleThresholds,
+  nowMs = Date.now(),
+): ReturningTerminals {
   const byAccount = new Map<number, Omit<LiveEvent, 'atMs'>[]>();
   const returned = new Map<string, number>();
-  for (const each of moved) {
+  for (const each of updates) {
     // A late report does not change the present.
     if (each.before !== null && each.state.location === each.before.location) continue;
-    const previous = stateOf(each.before?.location, nowMs);
-    const wasAway = previous === 'offline' || previous === 'never_connected';
+    const previous = deriveState(each.before?.location, nowMs, thresholds);
+    const wasOffline = previous === 'offline' || previous === 'never_connected';
     // A report received an hour ago and processed only now ends no silence.
-    const isBack = wasAway && stateOf(each.state.location, nowMs) !== 'offline';
+    const state = deriveState(each.state.location, nowMs, thresholds);
+    const isBack = wasOffline && state !== 'offline';
     if (isBack) returned.set(each.known.imei, lastReceivedMs(each.state.location));
-    const events = eventsOf(each, wasAway ? null : previous, nowMs);
+    const events = eventsOf(each, state, wasOffline ? null : previous);
     const { accountId } = each.known.vehicle;
     const known = byAccount.get(accountId);
     if (known === undefined) byAccount.set(accountId, events);
@@ -35,21 +42,25 @@ export function publishPositions(bus: Bus, moved: Iterable<VehicleUpdate>, nowMs
 }
 
 /** `previous`: the earlier state if its change is published. */
-function eventsOf({ known, state }: VehicleUpdate, previous: string | null, nowMs: number): Omit<LiveEvent, 'atMs'>[] {
+function eventsOf(
+  { known, state: { location: newest } }: VehicleUpdate,
+  state: LocationResponse['state'],
+  previous: string | null,
+): Omit<LiveEvent, 'atMs'>[] {
   const { _id: vehicleId, driverId } = known.vehicle;
-  const location = toLocationResponse(state.location, { vehicleId, driverId, nowMs });
+  const location = toLocationResponse(newest, { vehicleId, driverId, state });
   const events: Omit<LiveEvent, 'atMs'>[] = [{ type: 'location', vehicleId, data: location }];
-  if (previous !== null && previous !== location.state)
+  if (previous !== null && previous !== state)
     events.push({
       type: 'status',
       vehicleId,
       data: {
         vehicle_id: vehicleId,
-        imei: state.location.imei,
+        imei: newest.imei,
         connected: true,
-        state: location.state,
+        state,
         previous_state: previous,
-        last_seen: new Date(lastReceivedMs(state.location)).toISOString(),
+        last_seen: new Date(lastReceivedMs(newest)).toISOString(),
       },
     });
   return events;

@@ -3,7 +3,7 @@ import { type Lifecycle, type Registry, retryUntilSuccess } from '@fleet/service
 import { advanceOdometer } from '../domains/positions/odometer.ts';
 import type { Deps } from '../platform/deps.ts';
 import { rules } from '../rules/index.ts';
-import { ruleSettingsOf } from '../rules/rule-settings.ts';
+import { readRuleSettings } from '../rules/rule-settings.ts';
 import { AttachmentsQueue } from './attachments-queue.ts';
 import { type AssignmentTimings, PartitionAssigner } from './partition-assigner.ts';
 import { PartitionConsumer } from './partition-consumer.ts';
@@ -31,7 +31,7 @@ export function startTelemetry(deps: Deps, lifecycle: Lifecycle, options: Teleme
   const { bus, config, log, database } = deps;
   const vehicles = new VehicleContextCache(deps);
   const metrics = new TelemetryMetrics(options.registry);
-  const settings = ruleSettingsOf(config);
+  const settings = readRuleSettings(config);
   const { onReports } = options;
   const attachments = config.ATTACHMENTS_ENABLED ? new AttachmentsQueue(deps) : null;
   lifecycle.onStop('queue of attachments', () => attachments?.stop());
@@ -46,7 +46,10 @@ export function startTelemetry(deps: Deps, lifecycle: Lifecycle, options: Teleme
     if (assigner !== undefined) log.warn('the stream TELEMETRY was recreated, reading it from its beginning');
     await assigner?.stop();
     currentStream = stream;
-    const evaluators = { rules, odometer: advanceOdometer };
+    const evaluators: TelemetryDeps['evaluators'] = {
+      rules,
+      odometer: (before, position) => advanceOdometer(before, position, settings),
+    };
     const consumerDeps: TelemetryDeps = {
       ...deps,
       vehicles,

@@ -14,6 +14,7 @@ import {
   type MessageDefinition,
 } from '@fleet/jt808';
 import { advanceOdometer } from '../domains/positions/odometer.ts';
+import { defaultThresholds } from '../platform/thresholds.ts';
 import { rules } from '../rules/index.ts';
 import type { DecodedHeartbeat, DecodedReport } from '../telemetry/decode-report.ts';
 import type { Evaluators, StateOrigin } from '../telemetry/evaluate-report.ts';
@@ -149,4 +150,8 @@ export const heartbeatAt = (second: number, heartbeat: Partial<DecodedHeartbeat>
 /** Returns an offset in a stream. */
 export const originAt = (seq: number): StateOrigin => ({ stream: 'made', seq });
 /** All rules and the odometer; no report is in the history yet. */
-export const evaluators: Evaluators = { rules, odometer: advanceOdometer, isKnown: () => false };
+export const evaluators: Evaluators = {
+  rules,
+  odometer: (before, position) => advanceOdometer(before, position, defaultThresholds),
+  isKnown: () => false,
+};

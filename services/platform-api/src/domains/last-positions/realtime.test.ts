@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { defaultThresholds } from '../../platform/thresholds.ts';
 import { type Client, PlatformHarness } from '../../testing/platform-harness.ts';
 import { testPosition } from '../../testing/positions.ts';
-import { stateOf } from './rules.ts';
+import { deriveState } from './rules.ts';
 import type { LastLocation } from './schema.ts';
 import { readLastLocations, writeLastLocation } from './store.ts';
 import { readWebsocketToken, websocketUrl } from './websocket-tokens.ts';
@@ -28,10 +29,10 @@ async function newVehicle(client: Client, vehicleNo: string, imei: string | null
   return data.id;
 }
 
-describe('stateOf', () => {
+describe('deriveState', () => {
   const now = 10_000_000;
-  const at = (more: Partial<LastLocation>) =>
-    stateOf({ ...testPosition('1'), serverTimestamp: now, slowSinceMs: null, ...more }, now);
+  const at = (more: Partial<LastLocation>, thresholds = defaultThresholds) =>
+    deriveState({ ...testPosition('1'), serverTimestamp: now, slowSinceMs: null, ...more }, now, thresholds);
   it.each([
     ['moving', { speed: 5 }],
     ['stopped', { speed: 4.9, ignition: false }],
@@ -46,7 +47,14 @@ describe('stateOf', () => {
     ['idle', { speed: 80, ignition: true, serverTimestamp: now - 600_001, heardAtMs: now }],
     ['moving', { speed: 80, serverTimestamp: now - 600_000, heardAtMs: now }],
   ] as const)('returns %s for %j', (state, more) => expect(at(more)).toBe(state));
-  it('returns never_connected without a position', () => expect(stateOf(null, now)).toBe('never_connected'));
+  it('uses the thresholds of the settings', () => {
+    const thresholds = { movingFromKmh: 20, offlineAfterMs: 60_000 };
+    expect(at({ speed: 19, ignition: false }, thresholds)).toBe('stopped');
+    expect(at({ speed: 20 }, thresholds)).toBe('moving');
+    expect(at({ speed: 20, serverTimestamp: now - 60_001 }, thresholds)).toBe('offline');
+  });
+  it('returns never_connected without a position', () =>
+    expect(deriveState(null, now, defaultThresholds)).toBe('never_connected'));
 });
 
 describe('newest positions', () => {

@@ -1,8 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { stringEnum } from '../../platform/fields.ts';
 import { nullable, recordId } from '../../platform/schemas.ts';
-import { stateOf } from './rules.ts';
-import { type LastLocation, vehicleStates } from './schema.ts';
+import { type LastLocation, type VehicleState, vehicleStates } from './schema.ts';
 
 export const locationResponseSchema = Type.Object(
   {
@@ -41,7 +40,7 @@ export interface LocationFrame {
   readonly vehicleId: number | null;
   readonly driverId: number | null;
   readonly address?: string | null;
-  readonly nowMs: number;
+  readonly state: VehicleState;
 }
 
 export const toLocationResponse = (location: LastLocation, frame: LocationFrame): LocationResponse => ({
@@ -63,7 +62,7 @@ export const toLocationResponse = (location: LastLocation, frame: LocationFrame)
   alarms: [...location.alarms],
   driver_id: frame.driverId,
   address: frame.address ?? null,
-  state: stateOf(location, frame.nowMs),
+  state: frame.state,
   source: location.source,
   backfilled: location.backfilled,
   timestamp: location.timestamp,

@@ -1,10 +1,14 @@
-import { movingFromKmh, offlineAfterMs } from '../../platform/constants.ts';
+import type { VehicleThresholds } from '../../platform/thresholds.ts';
 import type { LastLocation, VehicleState } from './schema.ts';
 
 const idleAfterMs = 60_000;
 
 /** Returns the state of a vehicle, derived from its newest position (docs/reference/vehicles.md). */
-export function stateOf(location: LastLocation | null | undefined, nowMs: number): VehicleState {
+export function deriveState(
+  location: LastLocation | null | undefined,
+  nowMs: number,
+  { movingFromKmh, offlineAfterMs }: VehicleThresholds,
+): VehicleState {
   if (location === null || location === undefined) return 'never_connected';
   if (nowMs - lastReceivedMs(location) > offlineAfterMs) return 'offline';
   // A device that sends only heartbeats counts as standing still, however fast its last position was.

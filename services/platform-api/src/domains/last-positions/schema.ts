@@ -28,7 +28,7 @@ export interface LastLocation {
   readonly alarms: readonly string[];
   readonly source: 'jt808' | 'partner';
   readonly backfilled: boolean;
-  /** Server time since which the speed has been below 5 km/h; null while it is not. */
+  /** Server time since which the speed has been below `movingFromKmh`; null while it is not. */
   readonly slowSinceMs: number | null;
   /** Time of the position by the terminal's clock. */
   readonly timestamp: number;

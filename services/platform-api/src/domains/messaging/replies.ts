@@ -3,14 +3,14 @@ import type { Caller } from '../../access/caller.ts';
 import { isPermitted } from '../../access/roles.ts';
 import type { Deps } from '../../platform/deps.ts';
 import { lastLocation } from '../last-positions/queries.ts';
-import { lastReceivedMs, stateOf } from '../last-positions/rules.ts';
+import { deriveState, lastReceivedMs } from '../last-positions/rules.ts';
 import { listAll } from '../notifications/use-cases.ts';
 import { createLink } from '../share-links/use-cases.ts';
 import type { User } from '../users/schema.ts';
 import type { Vehicle } from '../vehicles/schema.ts';
 import type { Intent } from './schema.ts';
 
-type ReplyDeps = Pick<Deps, 'records' | 'database' | 'redis' | 'log' | 'config'>;
+type ReplyDeps = Pick<Deps, 'records' | 'database' | 'redis' | 'log' | 'config' | 'thresholds'>;
 
 /** Reply about a vehicle, as text for people and as data for machines. */
 export interface VehicleReply {
@@ -63,7 +63,7 @@ async function locationReply(deps: ReplyDeps, vehicle: Vehicle): Promise<Vehicle
 
 async function statusReply(deps: ReplyDeps, vehicle: Vehicle): Promise<VehicleReply> {
   const location = await findPosition(deps, vehicle);
-  const state = stateOf(location, Date.now());
+  const state = deriveState(location, Date.now(), deps.thresholds);
   const words = state === 'never_connected' ? 'has never reported' : `is ${state}`;
   const since = location === null ? '' : `, last seen on ${formatTimestamp(lastReceivedMs(location))}`;
   const speed = state === 'moving' && location !== null ? ` at ${Math.round(location.speed)} kilometres per hour` : '';

@@ -24,7 +24,7 @@ import { chatMessageCollection, findMessage, findOutbound } from './store.ts';
 
 type MessagingDeps = Pick<
   Deps,
-  'records' | 'database' | 'redis' | 'log' | 'config' | 'limits' | 'messages' | 'background'
+  'records' | 'database' | 'redis' | 'log' | 'config' | 'limits' | 'messages' | 'background' | 'thresholds'
 >;
 type WebhookBody = Readonly<Record<string, unknown>>;
 

@@ -1,10 +1,16 @@
 import { parseAttributes } from '../../platform/fields.ts';
 import { formatTime, toRecordResponse } from '../../platform/schemas.ts';
+import type { VehicleThresholds } from '../../platform/thresholds.ts';
 import { toLocationResponse } from '../last-positions/responses.ts';
+import { deriveState } from '../last-positions/rules.ts';
 import type { LastLocation } from '../last-positions/schema.ts';
 import type { MiningDevice, MiningDeviceResponse } from './schema.ts';
 
-export const toMiningDeviceResponse = (device: MiningDevice, nowMs = Date.now()): MiningDeviceResponse => ({
+export const toMiningDeviceResponse = (
+  device: MiningDevice,
+  thresholds: VehicleThresholds,
+  nowMs = Date.now(),
+): MiningDeviceResponse => ({
   ...toRecordResponse(device),
   imei: device.recordedImei,
   vehicle_no: device.vehicleNo,
@@ -14,19 +20,25 @@ export const toMiningDeviceResponse = (device: MiningDevice, nowMs = Date.now())
   status: device.status,
   attributes: parseAttributes(device.attributes),
   last_seen: formatTime(device.lastSeen),
-  last_location: toPositionResponse(device, nowMs),
+  last_location: toPositionResponse(device, thresholds, nowMs),
   data_count: device.dataCount,
 });
 
-const toPositionResponse = (
+function toPositionResponse(
   { lastPosition, recordedImei }: MiningDevice,
+  thresholds: VehicleThresholds,
   nowMs: number,
-): MiningDeviceResponse['last_location'] =>
-  lastPosition === null
-    ? null
-    : toLocationResponse(asLastLocation(lastPosition, recordedImei), { vehicleId: null, driverId: null, nowMs });
+): MiningDeviceResponse['last_location'] {
+  if (lastPosition === null) return null;
+  const location = toLastLocation(lastPosition, recordedImei);
+  return toLocationResponse(location, {
+    vehicleId: null,
+    driverId: null,
+    state: deriveState(location, nowMs, thresholds),
+  });
+}
 
-const asLastLocation = (position: NonNullable<MiningDevice['lastPosition']>, imei: string): LastLocation => ({
+const toLastLocation = (position: NonNullable<MiningDevice['lastPosition']>, imei: string): LastLocation => ({
   imei,
   latitude: position.latitude,
   longitude: position.longitude,

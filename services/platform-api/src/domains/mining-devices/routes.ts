@@ -45,7 +45,7 @@ export const miningDeviceRoutes = (deps: Deps): PlatformRoute[] => [
     extraSuccesses: { 201: 'Created; `Location` is the path of the device.' },
     errors: { 409: 'Another mining device has this number.' },
     handle: async ({ body, context }) => {
-      const device = toMiningDeviceResponse(await createMiningDevice(deps, getCaller(context), body));
+      const device = toMiningDeviceResponse(await createMiningDevice(deps, getCaller(context), body), deps.thresholds);
       return new Reply(201, { data: device }, { Location: `/api/mining-devices/${device.id}` });
     },
   }),
@@ -63,7 +63,10 @@ export const miningDeviceRoutes = (deps: Deps): PlatformRoute[] => [
     handle: async ({ body, context }) => {
       const paging = parsePagination({ page: body.page ?? 1, limit: body.limit });
       const { items, total } = await listMiningDevices(deps, getCaller(context), body, paging);
-      return pageResponse({ items: items.map((device) => toMiningDeviceResponse(device)), total }, paging);
+      return pageResponse(
+        { items: items.map((device) => toMiningDeviceResponse(device, deps.thresholds)), total },
+        paging,
+      );
     },
   }),
   platformRoute({
@@ -75,7 +78,7 @@ export const miningDeviceRoutes = (deps: Deps): PlatformRoute[] => [
     params: idParams,
     response: singleSchema(miningDeviceResponseSchema),
     handle: async ({ params, context }) => ({
-      data: toMiningDeviceResponse(await readMiningDevice(deps, getCaller(context), params.id)),
+      data: toMiningDeviceResponse(await readMiningDevice(deps, getCaller(context), params.id), deps.thresholds),
     }),
   }),
   platformRoute({
@@ -91,7 +94,10 @@ export const miningDeviceRoutes = (deps: Deps): PlatformRoute[] => [
     handle: async ({ params, body, context }) => {
       const version = parseIfMatch(context);
       return {
-        data: toMiningDeviceResponse(await updateMiningDevice(deps, getCaller(context), params.id, body, version)),
+        data: toMiningDeviceResponse(
+          await updateMiningDevice(deps, getCaller(context), params.id, body, version),
+          deps.thresholds,
+        ),
       };
     },
   }),
@@ -107,7 +113,12 @@ export const miningDeviceRoutes = (deps: Deps): PlatformRoute[] => [
     errors: versionMismatchErrors,
     handle: async ({ params, context }) => {
       const version = parseIfMatch(context);
-      return { data: toMiningDeviceResponse(await deleteMiningDevice(deps, getCaller(context), params.id, version)) };
+      return {
+        data: toMiningDeviceResponse(
+          await deleteMiningDevice(deps, getCaller(context), params.id, version),
+          deps.thresholds,
+        ),
+      };
     },
   }),
   platformRoute({

@@ -29,7 +29,7 @@ import {
   toNotification,
 } from './to-notification.ts';
 
-type PublisherDeps = Pick<Deps, 'records' | 'database' | 'redis' | 'bus' | 'log' | 'maps'> & {
+type PublisherDeps = Pick<Deps, 'records' | 'database' | 'redis' | 'bus' | 'log' | 'maps' | 'thresholds'> & {
   readonly config: Pick<Deps['config'], 'JETSTREAM_REPLICAS'>;
 };
 

@@ -1,4 +1,4 @@
-import { movingFromKmh } from '../../platform/constants.ts';
+import type { VehicleThresholds } from '../../platform/thresholds.ts';
 import type { LastLocation } from '../last-positions/schema.ts';
 import { type AcceptedFix, filterFix, isFix } from './fixes.ts';
 
@@ -47,9 +47,13 @@ export interface OdometerStep {
  * the terminal has no mileage or a constant one, the distance between valid fixes counts. Reports that are not newer
  * change nothing.
  */
-export function advanceOdometer(before: OdometerState | undefined, report: OdometerReport): OdometerStep {
+export function advanceOdometer(
+  before: OdometerState | undefined,
+  report: OdometerReport,
+  { movingFromKmh }: Pick<VehicleThresholds, 'movingFromKmh'>,
+): OdometerStep {
   if (before !== undefined && report.timestamp <= before.atMs) return stepTo(before);
-  const { believed, wayKm } = measureDistance(before?.believed ?? null, report);
+  const { believed, wayKm } = measureDistance(before?.believed ?? null, report, movingFromKmh);
   const { addedKm, ...counts } = before === undefined ? firstCount(report) : count(before, report, wayKm);
   const travelledKm = (before?.travelledKm ?? 0) + addedKm;
   return stepTo({ atMs: report.timestamp, believed, travelledKm, ...counts });
@@ -96,6 +100,7 @@ const isPlausible = (deltaKm: number, elapsedMs: number): boolean =>
 function measureDistance(
   believed: AcceptedFix | null,
   report: OdometerReport,
+  movingFromKmh: number,
 ): { believed: AcceptedFix | null; wayKm: number } {
   if (!isFix(report)) return { believed, wayKm: 0 };
   const step = filterFix(believed, report);

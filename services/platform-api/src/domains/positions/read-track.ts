@@ -1,4 +1,3 @@
-import { movingFromKmh } from '../../platform/constants.ts';
 import type { Deps } from '../../platform/deps.ts';
 import { readPositions } from './bucket-reader.ts';
 import { filterFix, isFix, toPosition } from './fixes.ts';
@@ -23,7 +22,7 @@ const leastWayM = 300;
 
 /** Returns the valid fixes of a window without jumps, simplified. */
 export async function readTrack(
-  { database }: Pick<Deps, 'database'>,
+  { database, thresholds }: Pick<Deps, 'database' | 'thresholds'>,
   vehicleId: number,
   window: Window,
 ): Promise<Track> {
@@ -37,7 +36,7 @@ export async function readTrack(
     believed = step.accepted;
     if (step.kind === 'jump') continue;
     fixes.push(point);
-    if (before !== null && before.atMs >= sinceMs && point.position.speed >= movingFromKmh) {
+    if (before !== null && before.atMs >= sinceMs && point.position.speed >= thresholds.movingFromKmh) {
       pace.wayM += step.distanceM;
       pace.ms += point.position.timestamp - before.atMs;
     }

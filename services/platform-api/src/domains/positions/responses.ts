@@ -1,5 +1,7 @@
 import { encodePolyline } from '../../geometry/polyline.ts';
+import type { VehicleThresholds } from '../../platform/thresholds.ts';
 import { type LocationResponse, toLocationResponse } from '../last-positions/responses.ts';
+import { deriveState } from '../last-positions/rules.ts';
 import type { NotificationTime } from '../notifications/notification-times.ts';
 import { toPosition } from './fixes.ts';
 import type { Point, TripResponse } from './schema.ts';
@@ -9,17 +11,18 @@ import type { Trip } from './trips.ts';
 export interface HistoryFrame {
   readonly vehicleId: number;
   readonly seesDrivers: boolean;
+  readonly thresholds: VehicleThresholds;
 }
 
 /** Converts a point of the history; the vehicle's state is that at the time of the point. */
 export const toPointResponse = (
   { position, driverId }: Point,
-  { vehicleId, seesDrivers }: HistoryFrame,
+  { vehicleId, seesDrivers, thresholds }: HistoryFrame,
 ): LocationResponse =>
   toLocationResponse(position, {
     vehicleId,
     driverId: seesDrivers ? driverId : null,
-    nowMs: position.serverTimestamp,
+    state: deriveState(position, position.serverTimestamp, thresholds),
   });
 
 /** Converts a trip with the notifications during it. */

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { destination } from '../../geometry/positions.ts';
+import { defaultThresholds } from '../../platform/thresholds.ts';
 import { testPosition } from '../../testing/positions.ts';
 import type { LastLocation } from '../last-positions/schema.ts';
 import { advanceOdometer, type OdometerReport, type OdometerState, odometerOf } from './odometer.ts';
@@ -42,7 +43,7 @@ const stand = (fromS: number, eastM: number, seconds: number, more: Partial<Last
   Array.from({ length: Math.floor(seconds / 30) + 1 }, (_u, i) => at(fromS + i * 30, eastM, { speed: 0, ...more }));
 
 const tripsOf = (points: readonly Point[], nowS = 1_000_000): Trip[] => {
-  const finder = new TripFinder();
+  const finder = new TripFinder(defaultThresholds.movingFromKmh);
   for (const each of points.toSorted((a, b) => a.position.timestamp - b.position.timestamp)) finder.add(each);
   return finder.end(start + nowS * 1_000);
 };
@@ -227,7 +228,7 @@ describe('advanceOdometer', () => {
     at(seconds, eastM, { speed: 36, odometerKm, ...more }).position;
   const run = (reports: readonly OdometerReport[], from?: OdometerState) => {
     let state = from;
-    for (const each of reports) ({ state } = advanceOdometer(state, each));
+    for (const each of reports) ({ state } = advanceOdometer(state, each, defaultThresholds));
     return { state, km: Math.round((state?.travelledKm ?? 0) * 1_000) / 1_000 };
   };
 

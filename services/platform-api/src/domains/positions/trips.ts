@@ -1,5 +1,4 @@
 import { distanceM } from '../../geometry/positions.ts';
-import { movingFromKmh } from '../../platform/constants.ts';
 import { type AcceptedFix, filterFix, isFix, toPosition } from './fixes.ts';
 import type { Point } from './schema.ts';
 import { simplify } from './simplify.ts';
@@ -49,11 +48,16 @@ interface Open {
  * with a gap during which the vehicle cannot have moved on.
  */
 export class TripFinder {
+  readonly #movingFromKmh: number;
   readonly #done: Trip[] = [];
   #believed: AcceptedFix | null = null;
   #last: Point | null = null;
   #open: Open | null = null;
   #hasIgnition = false;
+
+  constructor(movingFromKmh: number) {
+    this.#movingFromKmh = movingFromKmh;
+  }
 
   /** Returns true while a trip is in progress. */
   get isDriving(): boolean {
@@ -89,7 +93,7 @@ export class TripFinder {
     if (step.kind === 'jump') return;
     const before = this.#last;
     this.#last = point;
-    const isMoving = !isOff && isInMotion(before, point, step.distanceM);
+    const isMoving = !isOff && this.#isInMotion(before, point, step.distanceM);
     if (this.#open === null) {
       if (isMoving && step.kind !== 'relocated') this.#begin(before, point, step.distanceM);
       return;
@@ -107,7 +111,7 @@ export class TripFinder {
     const gapMs = point.position.timestamp - open.last.position.timestamp;
     if (gapMs <= standstillMs) return;
     const wayM = distanceM(toPosition(open.last.position), toPosition(point.position));
-    const isDrivingOn = gapMs <= longestGapMs && (wayM / gapMs) * 3_600 >= movingFromKmh;
+    const isDrivingOn = gapMs <= longestGapMs && (wayM / gapMs) * 3_600 >= this.#movingFromKmh;
     if (!isDrivingOn) this.#finish(open.standing ?? open.last);
   }
 
@@ -137,6 +141,13 @@ export class TripFinder {
     this.#keep(tripOf({ ...open, idleMs: open.idleMs + stoodMs }, atMs));
   }
 
+  /** Decides by speed or, if a terminal sends none, by distance. */
+  #isInMotion(before: Point | null, { position }: Point, wayM: number): boolean {
+    if (position.speed >= this.#movingFromKmh) return true;
+    if (before === null || position.speed > 0 || wayM < 50) return false;
+    return (wayM / (position.timestamp - before.position.timestamp)) * 3_600 >= this.#movingFromKmh;
+  }
+
   #finish(last: Point): void {
     const open = this.#open;
     this.#open = null;
@@ -146,13 +157,6 @@ export class TripFinder {
   #keep(trip: Trip): void {
     if (trip.distanceM >= shortestM && trip.lastAtMs - trip.startedAtMs >= shortestMs) this.#done.push(trip);
   }
-}
-
-/** Decides by speed or, if a terminal sends none, by distance. */
-function isInMotion(before: Point | null, { position }: Point, wayM: number): boolean {
-  if (position.speed >= movingFromKmh) return true;
-  if (before === null || position.speed > 0 || wayM < 50) return false;
-  return (wayM / (position.timestamp - before.position.timestamp)) * 3_600 >= movingFromKmh;
 }
 
 function advance(open: Open, point: Point, isMoving: boolean, wayM: number): void {

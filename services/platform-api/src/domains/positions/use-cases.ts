@@ -22,7 +22,7 @@ import {
 import { simplify } from './simplify.ts';
 import { type Trip, TripFinder } from './trips.ts';
 
-type HistoryDeps = Pick<Deps, 'records' | 'database'>;
+type HistoryDeps = Pick<Deps, 'records' | 'database' | 'thresholds'>;
 
 /** A notification of a vehicle, as trips count them. */
 interface VehicleEvent {
@@ -66,7 +66,7 @@ export async function locationsOf(
     simplify(read.points, query.simplify_m, ({ position }) => toPosition(position)),
     limit,
   );
-  const frame = frameOf(visible);
+  const frame = frameOf(deps, visible);
   return {
     vehicle: visible.vehicle,
     window,
@@ -131,19 +131,19 @@ export async function tripsOf(
     first === undefined || last === undefined || !permissions.includes('notifications')
       ? []
       : await findEvents(vehicle, { fromMs: first.startedAtMs, toMs: last.lastAtMs });
-  const frame = frameOf(visible);
+  const frame = frameOf(deps, visible);
   const ids = [...new Set(trips.flatMap(({ driverId }) => (driverId === null ? [] : [driverId])))];
   const names = frame.seesDrivers ? await findDriverNames(deps, vehicle, ids) : new Map<number, string>();
   return trips.map((trip) => toTripResponse(trip, frame, { happened, driverNames: names }));
 }
 
 async function findTrips(
-  { database }: HistoryDeps,
+  { database, thresholds }: HistoryDeps,
   vehicleId: number,
   { fromMs, toMs }: Window,
   nowMs: number,
 ): Promise<Trip[]> {
-  const finder = new TripFinder();
+  const finder = new TripFinder(thresholds.movingFromKmh);
   const found: Trip[] = [];
   const keep = (trips: readonly Trip[]): void => {
     found.push(...trips.filter(({ startedAtMs }) => startedAtMs >= fromMs && startedAtMs <= toMs));
@@ -158,7 +158,8 @@ async function findTrips(
   return found;
 }
 
-const frameOf = ({ vehicle, access }: VisibleVehicle): HistoryFrame => ({
+const frameOf = ({ thresholds }: HistoryDeps, { vehicle, access }: VisibleVehicle): HistoryFrame => ({
+  thresholds,
   vehicleId: vehicle._id,
   // The driver of a shared vehicle is not returned.
   seesDrivers: access === 'owner',

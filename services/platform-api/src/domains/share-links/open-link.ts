@@ -12,7 +12,7 @@ import { assertLive, passwordCandidates, toSharedViewResponse } from './rules.ts
 import type { SharedViewResponse, ShareLink } from './schema.ts';
 import { countView, findLinkBySlug, findLiveIds } from './store.ts';
 
-type LinkDeps = Pick<Deps, 'records' | 'log' | 'redis' | 'limits' | 'encryption'>;
+type LinkDeps = Pick<Deps, 'records' | 'log' | 'redis' | 'limits' | 'encryption' | 'thresholds'>;
 
 /** The pace for the estimated arrival is computed from the last minutes, even if no track is returned. */
 const paceMinutes = 15;

@@ -7,6 +7,7 @@ import type { Deps } from '../../platform/deps.ts';
 import { isSingleAccount } from '../accounts/queries.ts';
 import { readLastLocations } from '../last-positions/queries.ts';
 import { toLocationResponse } from '../last-positions/responses.ts';
+import { deriveState } from '../last-positions/rules.ts';
 import { findDevices } from '../vehicles/devices.ts';
 import { findVehicleByImei, findVehiclesByImei } from '../vehicles/queries.ts';
 import type { UnassignedDetails, UnassignedDevice, unassignedDeviceResponse } from './schema.ts';
@@ -23,6 +24,7 @@ import {
 export { removeUnassigned } from './store.ts';
 
 type Store = Pick<Deps, 'records' | 'database' | 'redis'>;
+type ResponseDeps = Store & Pick<Deps, 'thresholds'>;
 type UnassignedDeviceResponse = Static<typeof unassignedDeviceResponse>;
 
 /** Texts are cut to this length, because a plate can be of any length. */
@@ -49,7 +51,7 @@ export async function recordUnassigned(
  * account.
  */
 export async function listUnassignedDevices(
-  deps: Store,
+  deps: ResponseDeps,
   caller: Caller,
   sorting: Sort,
   paging: Pagination,
@@ -63,7 +65,7 @@ export async function listUnassignedDevices(
 /**
  * Returns the terminal with exactly this number. Throws 404 if it is unknown or belongs to a vehicle of any account.
  */
-export async function lookUpUnassigned(deps: Store, number: string): Promise<UnassignedDeviceResponse> {
+export async function lookUpUnassigned(deps: ResponseDeps, number: string): Promise<UnassignedDeviceResponse> {
   const imei = terminalKey(number);
   const device = imei === null ? null : await findUnassigned(deps.database, imei);
   const isFree = device !== null && (await findVehicleByImei(deps.records, device._id)) === null;
@@ -74,7 +76,7 @@ export async function lookUpUnassigned(deps: Store, number: string): Promise<Una
 }
 
 async function toResponses(
-  { database, redis }: Store,
+  { database, redis, thresholds }: ResponseDeps,
   items: readonly UnassignedDevice[],
 ): Promise<UnassignedDeviceResponse[]> {
   const imeis = items.map(({ _id }) => _id);
@@ -101,7 +103,8 @@ async function toResponses(
       first_seen: item.firstSeen.toISOString(),
       last_seen: new Date(lastSeenMs).toISOString(),
       connected: session !== undefined,
-      location: own && toLocationResponse(own, { vehicleId: null, driverId: null, nowMs }),
+      location:
+        own && toLocationResponse(own, { vehicleId: null, driverId: null, state: deriveState(own, nowMs, thresholds) }),
     };
   });
 }

@@ -24,7 +24,7 @@ import type {
 } from './schema.ts';
 import { findSharedBy, findSharedWith, putShare, removeShare } from './store.ts';
 
-type Parts = Pick<Deps, 'records' | 'log' | 'bus' | 'redis' | 'config'>;
+type Parts = Pick<Deps, 'records' | 'log' | 'bus' | 'redis' | 'config' | 'thresholds'>;
 
 /** Finds the user with exactly this number in any account. Returns only what a stranger may see. */
 export async function searchUser({ records }: Pick<Deps, 'records'>, caller: Caller, phoneNumber: string) {

@@ -1,5 +1,6 @@
 import type { DeviceState } from '@fleet/storage';
 import { describe, expect, it } from '@jest/globals';
+import { defaultThresholds } from '../../platform/thresholds.ts';
 import { lastLocationAt } from '../../testing/last-location.ts';
 import type { LastLocation } from '../last-positions/schema.ts';
 import { deriveLiveState, toCurrentLocation } from './live-states.ts';
@@ -36,11 +37,16 @@ describe('state of a vehicle', () => {
     ['slow for two minutes, ignition on', device(atMs), location(), 'idle'],
     ['ignition off', device(atMs), location({ ignition: false }), 'stopped'],
   ] as const)('is derived from session and position: %s', (_case, session, position, state) => {
-    expect(deriveLiveState(session, position, atMs).state).toBe(state);
+    expect(deriveLiveState(session, position, atMs, defaultThresholds).state).toBe(state);
   });
 
   it('has the number as the terminal sends it, and the position with the state of the vehicle', () => {
-    const now = deriveLiveState(device(atMs), location({ serverTimestamp: atMs - 11 * minute }), atMs);
+    const now = deriveLiveState(
+      device(atMs),
+      location({ serverTimestamp: atMs - 11 * minute }),
+      atMs,
+      defaultThresholds,
+    );
     expect(now.displayImei).toBe('013800138000');
     expect(toCurrentLocation(now, { id: 7, driverId: 8 })).toMatchObject({
       vehicle_id: 7,
@@ -51,7 +57,7 @@ describe('state of a vehicle', () => {
 
   it("treats a partner's device as connected while it sends data", () => {
     const partner = (serverTimestamp: number) =>
-      deriveLiveState(undefined, location({ source: 'partner', serverTimestamp }), atMs).device;
+      deriveLiveState(undefined, location({ source: 'partner', serverTimestamp }), atMs, defaultThresholds).device;
     expect(partner(atMs)).toMatchObject({ protocol: 'partner', connected: true, connected_since: null });
     expect(partner(atMs - 11 * minute)).toMatchObject({ connected: false });
   });

@@ -1,9 +1,9 @@
 import type { Logger } from '@fleet/service-kit';
 import { type DeviceState, type Redis, readDevices } from '@fleet/storage';
-import { offlineAfterMs } from '../../platform/constants.ts';
+import type { VehicleThresholds } from '../../platform/thresholds.ts';
 import { lastLocationsIfKnown } from '../last-positions/queries.ts';
 import { toLocationResponse } from '../last-positions/responses.ts';
-import { lastReceivedMs, stateOf } from '../last-positions/rules.ts';
+import { deriveState, lastReceivedMs } from '../last-positions/rules.ts';
 import type { LastLocation } from '../last-positions/schema.ts';
 import { toDetailsResponse } from './device-details.ts';
 import type { DeviceResponse, VehicleResponse } from './schema.ts';
@@ -15,7 +15,6 @@ export interface VehicleLiveState {
   readonly device: DeviceResponse | null;
   /** Number in the form that the terminal sends. */
   readonly displayImei: string | null;
-  readonly atMs: number;
 }
 
 /** State of a vehicle without a terminal, or whose terminal never sent anything. */
@@ -24,7 +23,6 @@ export const neverConnected: VehicleLiveState = {
   location: null,
   device: null,
   displayImei: null,
-  atMs: 0,
 };
 
 /**
@@ -32,48 +30,46 @@ export const neverConnected: VehicleLiveState = {
  * are offline.
  */
 export async function readLiveStates(
-  parts: { readonly redis: Redis; readonly log: Logger },
+  deps: { readonly redis: Redis; readonly log: Logger; readonly thresholds: VehicleThresholds },
   imeis: readonly string[],
   atMs = Date.now(),
 ): Promise<Map<string, VehicleLiveState>> {
   try {
-    const [devices, locations] = await Promise.all([
-      readDevices(parts.redis, imeis),
-      lastLocationsIfKnown(parts, imeis),
-    ]);
-    return new Map(imeis.map((imei) => [imei, deriveLiveState(devices.get(imei), locations.get(imei), atMs)]));
+    const [devices, locations] = await Promise.all([readDevices(deps.redis, imeis), lastLocationsIfKnown(deps, imeis)]);
+    const derive = (imei: string): VehicleLiveState =>
+      deriveLiveState(devices.get(imei), locations.get(imei), atMs, deps.thresholds);
+    return new Map(imeis.map((imei) => [imei, derive(imei)]));
   } catch (error) {
-    parts.log.warn({ err: error }, 'could not read the state of devices');
+    deps.log.warn({ err: error }, 'could not read the state of devices');
     return new Map(imeis.map((imei) => [imei, { ...neverConnected, state: 'offline' }]));
   }
 }
 
+/** Returns the state of a terminal from its session and its newest position. */
 export function deriveLiveState(
   device: DeviceState | undefined,
   location: LastLocation | undefined,
   atMs: number,
+  thresholds: VehicleThresholds,
 ): VehicleLiveState {
-  const positionState = stateOf(location, atMs);
-  const isRecentlySeen = device !== undefined && atMs - device.lastSeenMs <= offlineAfterMs;
+  const positionState = deriveState(location, atMs, thresholds);
+  const isRecentlySeen = device !== undefined && atMs - device.lastSeenMs <= thresholds.offlineAfterMs;
   // A terminal that sends only heartbeats counts as standing still.
   const sendsOnlyHeartbeats = isRecentlySeen && (positionState === 'offline' || positionState === 'never_connected');
   return {
     state: sendsOnlyHeartbeats ? 'stopped' : device !== undefined && location === undefined ? 'offline' : positionState,
     location: location ?? null,
-    device: device === undefined ? toPartnerDeviceResponse(location, atMs) : toDeviceResponse(device),
+    device: device === undefined ? toPartnerDeviceResponse(location, atMs, thresholds) : toDeviceResponse(device),
     displayImei: device?.phone ?? location?.imei ?? null,
-    atMs,
   };
 }
 
 /** Returns the newest position for the response of a vehicle, with the state of the vehicle. */
 export const toCurrentLocation = (
-  { location, state, atMs }: VehicleLiveState,
+  { location, state }: VehicleLiveState,
   vehicle: { readonly id: number; readonly driverId: number | null },
 ): VehicleResponse['location'] =>
-  location === null
-    ? null
-    : { ...toLocationResponse(location, { vehicleId: vehicle.id, driverId: vehicle.driverId, nowMs: atMs }), state };
+  location && toLocationResponse(location, { vehicleId: vehicle.id, driverId: vehicle.driverId, state });
 
 const unknownDetails = toDetailsResponse({});
 
@@ -86,7 +82,11 @@ const toDeviceResponse = ({ edition, onlineSinceMs, lastSeenMs }: DeviceState): 
 });
 
 /** Returns a partner's device, which has no session and counts as connected while it sends data. */
-const toPartnerDeviceResponse = (location: LastLocation | undefined, atMs: number): DeviceResponse | null =>
+const toPartnerDeviceResponse = (
+  location: LastLocation | undefined,
+  atMs: number,
+  { offlineAfterMs }: VehicleThresholds,
+): DeviceResponse | null =>
   location?.source === 'partner'
     ? {
         protocol: 'partner',

@@ -8,7 +8,7 @@ export type VehicleSummary = Pick<VehicleResponse, 'id' | 'vehicle_no' | 'name' 
 
 /** Returns those of the vehicles that the caller may see, by id. */
 export async function findVehicleSummaries(
-  deps: Pick<Deps, 'records' | 'redis' | 'log'>,
+  deps: Pick<Deps, 'records' | 'redis' | 'log' | 'thresholds'>,
   caller: Viewer,
   ids: readonly number[],
 ): Promise<Map<number, VehicleSummary>> {

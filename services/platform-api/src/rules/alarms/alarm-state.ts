@@ -47,7 +47,7 @@ export interface AlarmState {
 }
 
 /** Retention of ended alarms, so that a repeated report is no new alarm. */
-const retentionMs = 600_000;
+export const retentionMs = 600_000;
 /** Late reports further apart than this are separate: their alarms are not the same. */
 export const lateGapMs = 600_000;
 /** Time after which the end of an alarm is not expected any more. */

@@ -1,5 +1,5 @@
 import type { Report } from '../../telemetry/report.ts';
-import type { AlarmState, Condition, ReportSequence } from '../alarms/alarm-state.ts';
+import { type AlarmState, type Condition, type ReportSequence, retentionMs } from '../alarms/alarm-state.ts';
 import { AlarmTracker } from '../alarms/alarm-tracker.ts';
 import { findingAt } from '../finding.ts';
 import {
@@ -33,8 +33,6 @@ const alarmBit = 1;
 const type = 'overspeed';
 const subject = '';
 const conditionKey = `${type}|${subject}`;
-/** Longer silences are not counted. */
-const silenceMs = 600_000;
 
 /**
  * Combines the terminal's alarm bit 1 with the platform's own measurement: above the lowest limit of geofence, route
@@ -50,7 +48,8 @@ export const overspeedRule: Rule<OverspeedState> = {
     const limit = gpsValid ? limitBelow(speed, latitude, longitude, timestamp, context) : null;
     const isUp = isBitUp(report);
     if (state === undefined && limit === null && !isUp) return noFindings<OverspeedState>(state);
-    const before = state === undefined || timestamp - state.ms > silenceMs ? restartRange(state) : state;
+    const before =
+      state === undefined || timestamp - state.ms > context.settings.offlineAfterMs ? restartRange(state) : state;
     return new SpeedingRange(before, report, context, limit, isUp).outcome();
   },
 };
@@ -156,7 +155,7 @@ class SpeedingRange {
         ? { firstMs: this.#ms, lastMs: this.#ms, clearMs: null }
         : { firstMs: bit.firstMs, lastMs: this.#ms, clearMs: null };
     if (bit === undefined || bit.clearMs === null) return bit && { ...bit, clearMs: this.#ms };
-    return this.#ms - bit.clearMs > silenceMs ? undefined : bit;
+    return this.#ms - bit.clearMs > retentionMs ? undefined : bit;
   }
 }
 

@@ -103,8 +103,13 @@ describe('idling', () => {
     expect(findings(idlingRule, [stand(0), stand(200, { ...hidden, speed: 50 }), stand(300)])).toEqual(['300 idling']);
   });
 
-  it('uses the setting', () => {
+  it('uses the settings', () => {
     expect(findings(idlingRule, [stand(0), stand(60)], { settings: { idlingMs: 60_000 } })).toEqual(['60 idling']);
+    expect(findings(idlingRule, [stand(0), stand(700)], { settings: { offlineAfterMs: 900_000 } })).toEqual([
+      '700 idling',
+    ]);
+    const creeping = [stand(0), stand(300, { speed: 9 })];
+    expect(findings(idlingRule, creeping, { settings: { movingFromKmh: 10 } })).toEqual(['300 idling']);
   });
 });
 
@@ -249,7 +254,7 @@ describe('night driving', () => {
   });
 
   it('uses the settings', () => {
-    const settings = { nightFromHour: 9, nightToHour: 11, movingKmh: 50 };
+    const settings = { nightFromHour: 9, nightToHour: 11, movingFromKmh: 50 };
     expect(
       findings(nightDrivingRule, [drive(0, { speed: 49 }), drive(5, { speed: 50 }), drive(at(11))], { settings }),
     ).toEqual(['5 night_driving']);

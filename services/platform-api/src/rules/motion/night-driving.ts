@@ -15,7 +15,7 @@ export const nightDrivingRule: Rule<NightState> = {
   takesLate: false,
   step(state, report, { vehicle, settings }): Outcome<NightState> {
     const { speed, gpsValid, timestamp } = report.position;
-    if (!gpsValid || speed < settings.movingKmh) return noFindings(state);
+    if (!gpsValid || speed < settings.movingFromKmh) return noFindings(state);
     const night = nightAt(vehicle.timezone, timestamp, settings);
     if (night === null || night === state?.night) return noFindings(state);
     const finding = findingAt(report, { type: 'night_driving', subject: '', attributes: { speed } });

@@ -22,7 +22,7 @@ export const towingRule: Rule<TowingState> = {
     if (ignition) return { state: undefined, findings: [], updates: [], mustPersist: state?.isRaised === true };
     if (state === undefined) return noFindings<TowingState>({});
     if (!gpsValid) return noFindings(state);
-    if (speed >= settings.movingKmh) {
+    if (speed >= settings.movingFromKmh) {
       if (state.isRaised === true)
         return noFindings<TowingState>(state.standsSinceMs === undefined ? state : { isRaised: true });
       const finding = findingAt(report, { type: 'towing', subject: '', attributes: { speed } });
