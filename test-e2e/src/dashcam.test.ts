@@ -51,6 +51,15 @@ describe('live video through the Platform API', () => {
       return stream['width'] !== null && stream;
     }, 'the first picture');
     expect(streaming).toMatchObject({ status: 'streaming', stream_type: 'LOW', video_codec: 'h264' });
+    // Opens without headers, as players do.
+    const player = new AbortController();
+    const response = await fetch(String(started['stream_url']), { signal: player.signal });
+    expect([response.status, response.headers.get('content-type')]).toEqual([200, 'video/x-flv']);
+    const { value } = (await response.body?.getReader().read()) ?? {};
+    expect(Buffer.from(value ?? []).toString('latin1', 0, 3)).toBe('FLV');
+    player.abort();
+    const forged = await fetch(String(started['stream_url']).replace(/.{4}$/, 'AAAA'));
+    expect(forged.status).toBe(401);
     const stopped = await client.requestData(`/vehicles/stop-dashcam-stream/${vehicleId}`, { channel_id: 1 });
     expect(stopped).toMatchObject([{ vehicle_id: vehicleId, channel_id: 1, status: 'stopped' }]);
     expect(await findError(client.request(`${streamPath}&autoStart=false`))).toBe('404 not_streaming');

@@ -1,7 +1,7 @@
 import type { StreamChanged } from '@fleet/bus';
 import type { Vehicle } from '../vehicles/schema.ts';
 import { autoStopSeconds, type StreamResponse } from './schema.ts';
-import type { StreamUrls } from './stream-urls.ts';
+import type { StreamUrl } from './stream-urls.ts';
 
 /** Converts the state of a stream to a record without URLs, for several users. */
 export function toStreamEvent(
@@ -24,11 +24,15 @@ export function toStreamEvent(
   };
 }
 
-/** Converts the state of a stream to a record with the URLs of one user. */
-export const toStreamResponse = (vehicle: Vehicle, state: StreamChanged, urls: StreamUrls): StreamResponse => ({
+/** Converts the state of a stream to a record with the URL of one user. The video service serves FLV only. */
+export const toStreamResponse = (
+  vehicle: Vehicle,
+  state: StreamChanged,
+  { url, expiresAt }: StreamUrl,
+): StreamResponse => ({
   ...toStreamEvent(vehicle, state),
-  stream_url: urls.flv,
-  ws_flv_url: urls.flvOverWebsocket,
-  hls_url: urls.hls,
-  token_expires_at: urls.expiresAt.toISOString(),
+  stream_url: url,
+  ws_flv_url: null,
+  hls_url: null,
+  token_expires_at: expiresAt.toISOString(),
 });

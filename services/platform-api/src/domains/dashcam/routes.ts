@@ -12,7 +12,7 @@ import {
   stopStreamBody,
   streamResponseSchema,
 } from './schema.ts';
-import { createStreamUrls } from './stream-urls.ts';
+import { createStreamUrl } from './stream-urls.ts';
 import { getStream, startStream, stopStreams, type VehicleStream } from './use-cases.ts';
 
 const tags = ['Media'];
@@ -31,7 +31,7 @@ const deviceErrors = {
 
 export function dashcamRoutes(deps: Deps): PlatformRoute[] {
   const respond = async (caller: Caller, { vehicle, imei, state }: VehicleStream): Promise<StreamResponse> =>
-    toStreamResponse(vehicle, state, await createStreamUrls(deps, caller, { imei, channel: state.channel }));
+    toStreamResponse(vehicle, state, await createStreamUrl(deps, caller, { imei, channel: state.channel }));
   return [
     platformRoute({
       method: 'post',
