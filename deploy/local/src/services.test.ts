@@ -65,6 +65,7 @@ describe('the services of a start', () => {
     expect(getEnv('platform-api')['CLIPS_SIGNING_SECRET']).toBe(getEnv('upload-ftp')['CLIPS_SIGNING_SECRET']);
     expect(getEnv('jt808-gateway')['CLIPS_SIGNING_SECRET']).toBeUndefined();
     expect(getEnv('device-api')['STREAM_TOKEN_SECRET']).toBe('s');
+    expect(getEnv('device-api')['PUBLIC_BASE_URL']).toBe(getEnv('platform-api')['PUBLIC_BASE_URL']);
     expect(getEnv('platform-api')['STREAM_TOKEN_SECRET']).toBe('s');
     expect(getEnv('jt1078-media')['STREAM_TOKEN_SECRET']).toBeUndefined();
     expect(getEnv('platform-api')).toMatchObject({ ENCRYPTION_KEY: 'e', CHAT_GENERIC_SECRET: 'g' });

@@ -50,6 +50,7 @@ function planServices({ options, ports, secrets }: ServicesContext): ServicePlan
   const media = { MEDIA_LIVE_PORT: String(ports.mediaLive), MEDIA_HISTORY_PORT: String(ports.mediaHistory) };
   const reached = inUrl(localAddress(options.host));
   const mediaHttp = `http://${reached}:${ports.mediaHttp}`;
+  const publicUrl = options.env['PUBLIC_BASE_URL'] ?? `http://${inUrl(publicAddress(options.host))}:${ports.proxy}`;
   const streamTokens = { STREAM_TOKEN_SECRET: options.env['STREAM_TOKEN_SECRET'] ?? secrets.streamTokenSecret };
   const platform = {
     ...streamTokens,
@@ -63,7 +64,7 @@ function planServices({ options, ports, secrets }: ServicesContext): ServicePlan
     // Samples, so that the demo returns real data; an empty value disables them.
     ROAD_NETWORK_FILE: options.env['ROAD_NETWORK_FILE'] ?? join(sampleDir, 'sample-roads.geojson'),
     TOLL_GATES_FILE: options.env['TOLL_GATES_FILE'] ?? join(sampleDir, 'sample-toll-gates.csv'),
-    PUBLIC_BASE_URL: options.env['PUBLIC_BASE_URL'] ?? `http://${inUrl(publicAddress(options.host))}:${ports.proxy}`,
+    PUBLIC_BASE_URL: publicUrl,
     VIDEO_BASE_URL: options.env['VIDEO_BASE_URL'] ?? `http://${inUrl(publicAddress(options.host))}:${ports.video}`,
   };
   return [
@@ -90,6 +91,7 @@ function planServices({ options, ports, secrets }: ServicesContext): ServicePlan
       env: {
         ...media,
         ...streamTokens,
+        PUBLIC_BASE_URL: publicUrl,
         VIDEO_HTTP_PORT: String(ports.video),
         MEDIA_PUBLIC_HOST: getPublicHost('MEDIA_PUBLIC_HOST'),
         MEDIA_SIGNING_SECRET: secrets.mediaSigningSecret,

@@ -1,6 +1,7 @@
 export { createAdminRouter, listen } from './http/admin.ts';
 export { createApi, type ReceivedRequest } from './http/api.ts';
 export { createApp } from './http/app.ts';
+export { allowOrigins, originsOf, parseOrigins } from './http/cors.ts';
 export { createErrorHandlers } from './http/error-handlers.ts';
 export { AppError, type ErrorCode, type ErrorDetail, errorCodes } from './http/errors.ts';
 export { parseFiniteNumber } from './http/finite-number.ts';

@@ -1,4 +1,5 @@
 import {
+  allowOrigins,
   createAdminRouter,
   createApi,
   createApp,
@@ -6,15 +7,19 @@ import {
   createErrorHandlers,
   getRequestContext,
   type Lifecycle,
+  originsOf,
+  parseOrigins,
   type Registry,
   serveSwaggerUi,
 } from '@fleet/service-kit';
-import type { Express } from 'express';
+import type { Express, RequestHandler } from 'express';
 import { createDeviceAuthorizer } from './access/device-authorizer.ts';
 import type { RateLimits } from './access/rate-limits.ts';
 import { apiBasePath, createApiDocument, createVideoDocument, partnerBasePath } from './api-document.ts';
 import type { Deps } from './deps.ts';
+import { historyStreamFlv } from './routes/history-stream-flv.ts';
 import { deviceApiRoutes } from './routes/index.ts';
+import { realtimeStreamFlv } from './routes/realtime-stream-flv.ts';
 import { sendInstruct } from './routes/send-instruct.ts';
 import { videoRoutes } from './video-routes/index.ts';
 
@@ -40,6 +45,8 @@ export function createDeviceApi(
   app.use('/docs', docsPage);
   // For deployments whose proxy forwards /api/v1 only.
   app.use(`${apiBasePath}/docs`, docsPage);
+  const streamPaths = [historyStreamFlv(deps), realtimeStreamFlv(deps)].map(({ path }) => apiBasePath + path);
+  app.use(streamPaths, allowPages(deps));
   app.use(
     apiBasePath,
     createApi({
@@ -62,6 +69,7 @@ export function createDeviceApi(
 /** Creates the video service: the same use cases under its own paths and port. */
 export function createVideoService(deps: Deps, httpDeps: { limits: RateLimits }): Express {
   const app = createApp({ trustProxy: deps.config.TRUST_PROXY });
+  app.use(allowPages(deps));
   const sendDocument = createDocumentSender(createVideoDocument);
   app.get('/openapi.json', (request, response) => {
     getRequestContext(request, response, deps.log);
@@ -83,3 +91,11 @@ export function createVideoService(deps: Deps, httpDeps: { limits: RateLimits })
   app.use(...createErrorHandlers(deps.log));
   return app;
 }
+
+/** Pages of the platform are of another origin than the video service. */
+const allowPages = ({ config }: Pick<Deps, 'config'>): RequestHandler =>
+  allowOrigins(
+    config.CORS_ORIGINS === undefined
+      ? originsOf(config.PUBLIC_BASE_URL)
+      : parseOrigins('CORS_ORIGINS', config.CORS_ORIGINS),
+  );

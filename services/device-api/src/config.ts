@@ -1,4 +1,12 @@
-import { ConfigError, type ConfigOf, commonEnv, envSchema, isLoopback, readEnv } from '@fleet/service-kit';
+import {
+  ConfigError,
+  type ConfigOf,
+  commonEnv,
+  envSchema,
+  isLoopback,
+  parseOrigins,
+  readEnv,
+} from '@fleet/service-kit';
 import { checkStreamTokenSettings, streamTokenSettings } from '@fleet/service-kit/stream-tokens';
 
 const portSchema = { type: 'integer', minimum: 0, maximum: 65_535 } as const;
@@ -47,6 +55,18 @@ export const configSchema = envSchema({
     type: 'boolean',
     default: false,
     description: 'permits DEVICE_API_AUTH=off with NODE_ENV=production',
+  },
+  PUBLIC_BASE_URL: {
+    type: 'string',
+    default: 'http://127.0.0.1:8080',
+    pattern: '^https?://[^\\s]+[^/\\s]$',
+    description: 'base URL of the platform, whose pages may read video',
+  },
+  CORS_ORIGINS: {
+    type: 'string',
+    optional: true,
+    description:
+      'origins, separated by commas, whose pages may call the video service and read streams; * for all; default: that of PUBLIC_BASE_URL',
   },
   DEVICE_HOST_ALLOWLIST: {
     type: 'string',
@@ -170,6 +190,7 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): C
   for (const name of ['MEDIA_SIGNING_SECRET', 'CLIPS_SIGNING_SECRET'] as const)
     if (isProduction(config) && config[name] === configSchema[name].default)
       throw new ConfigError(`${name} has its development value. Set your own.`);
+  if (config.CORS_ORIGINS !== undefined) parseOrigins('CORS_ORIGINS', config.CORS_ORIGINS);
   checkStreamTokenSettings(config);
   return { ...config, DEVICE_API_AUTH: auth };
 }

@@ -1,16 +1,9 @@
-const loopbackNames = ['127.0.0.1', 'localhost', '[::1]'];
+import { originsOf } from '@fleet/service-kit';
 
-/**
- * Returns the origins whose pages may use dashboard keys: the origin of the public URL, and those of the setting. A
- * loopback URL stands for all loopback names of the machine.
- */
+/** Returns the origins whose pages may use dashboard keys: those of the public URL, and those of the setting. */
 export function allowedOrigins(publicUrl: string, more: string): ReadonlySet<string> {
-  const { origin, protocol, hostname, port } = new URL(publicUrl);
-  const origins = new Set([origin, ...more.split(',').map((entry) => entry.trim().replace(/\/$/, ''))]);
-  if (loopbackNames.includes(hostname))
-    for (const name of loopbackNames) origins.add(`${protocol}//${name}${port === '' ? '' : `:${port}`}`);
-  origins.delete('');
-  return origins;
+  const others = more.split(',').map((entry) => entry.trim().replace(/\/$/, ''));
+  return new Set([...originsOf(publicUrl), ...others.filter((entry) => entry !== '')]);
 }
 
 /**
