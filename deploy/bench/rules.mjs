@@ -9,8 +9,8 @@ import {
   encodeBody,
   locationReport,
 } from '../../libs/jt808/dist/index.js';
-import { shapeOf } from '../../services/platform-api/dist/domains/geofences/shapes.js';
-import { pathOf, routeDefaults } from '../../services/platform-api/dist/domains/planned-routes/rules.js';
+import { buildShape } from '../../services/platform-api/dist/domains/geofences/shapes.js';
+import { createPath, routeDefaults } from '../../services/platform-api/dist/domains/planned-routes/rules.js';
 import { destination } from '../../services/platform-api/dist/geometry/positions.js';
 import { rules } from '../../services/platform-api/dist/rules/index.js';
 import { defaultRuleSettings } from '../../services/platform-api/dist/rules/settings.js';
@@ -98,7 +98,7 @@ function geofences(count) {
       : { type: 'polygon', positions: Array.from({ length: 20 }, corner), radiusM: null, widthM: null };
     return {
       ...record,
-      ...shapeOf(given),
+      ...buildShape(given),
       _id: id + 1,
       name: `Geofence ${id}`,
       notifyOn: ['enter', 'exit', 'dwell'],
@@ -116,7 +116,7 @@ function routes(count) {
   return Array.from({ length: count }, (_none, id) => {
     const line = [destination(centre, next() * 360, 15_000)];
     while (line.length < 500) line.push(destination(line.at(-1), next() * 90 + id * 90, 60));
-    return { ...record, ...routeDefaults, ...pathOf(line, 'client'), _id: id + 1, name: `Route ${id}` };
+    return { ...record, ...routeDefaults, ...createPath(line, 'client'), _id: id + 1, name: `Route ${id}` };
   });
 }
 
