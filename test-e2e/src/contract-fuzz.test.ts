@@ -176,9 +176,9 @@ interface Schema {
 
 /**
  * Replaces the example addresses of the document with those of this product. The documented ones do not exist and would
- * be refused.
+ * be refused. Removes stream tokens: generated ones are forged, so that every request would be 401.
  */
-function withOwnAddresses(document: Document): Document {
+function adjustDocument(document: Document): Document {
   const { jt1078, ftp } = harness.product.runtime;
   const copy = structuredClone(document);
   const own = { host: '127.0.0.1', port: ftp.port, tcp_port: jt1078.live_port };
@@ -189,7 +189,9 @@ function withOwnAddresses(document: Document): Document {
     }
   };
   for (const [path, methods] of Object.entries(copy.paths))
-    for (const { parameters } of Object.values(methods)) {
+    for (const operation of Object.values(methods)) {
+      const parameters = operation.parameters.filter(({ name }) => name !== 'token');
+      operation.parameters = parameters;
       const isHistory = path.includes('/history/');
       const values = isHistory ? { ...own, tcp_port: jt1078.history_port } : own;
       change(Object.fromEntries(parameters.map(({ name, schema }) => [name, schema])), values);
@@ -213,7 +215,7 @@ describe('requests of every kind that the OpenAPI document allows or forbids', (
       const done = new AbortController();
       const playing = playRepeatedly(done.signal);
       try {
-        const adjustedDocument = withOwnAddresses(document);
+        const adjustedDocument = adjustDocument(document);
         const result = await fuzz({ document: adjustedDocument, baseUrl: dropper.url, seed, examples, ...settings });
         console.log(`Contract fuzz of ${name}, seed ${seed}: ${formatCounts(result)}`);
         if (result.exitCode !== 0)
