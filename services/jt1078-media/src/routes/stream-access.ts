@@ -34,6 +34,10 @@ export const streamErrors = {
   502: 'no packet or picture arrived',
 } as const;
 
+/** Error for a stream that has nothing to play. */
+export const noMediaError = (): AppError =>
+  new AppError('upstream_error', 'The camera sends nothing that can be played.');
+
 /** Interval at which a wait for the camera checks whether it is still expected. */
 const expectationPollMs = 1_000;
 

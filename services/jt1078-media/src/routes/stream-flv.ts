@@ -1,4 +1,4 @@
-import { AppError, defineRoute, type RequestContext, type Route } from '@fleet/service-kit';
+import { defineRoute, type RequestContext, type Route } from '@fleet/service-kit';
 import type { StreamKind } from '@fleet/storage';
 import { Type } from 'typebox';
 import { FlvViewer, type ViewerLimits } from '../domain/flv-viewer.ts';
@@ -7,6 +7,7 @@ import type { AudioMode } from '../domain/play-options.ts';
 import {
   authorizeStream,
   findStream,
+  noMediaError,
   parseStreamId,
   type StreamAccessDeps,
   signatureQuery,
@@ -86,7 +87,7 @@ function startPlayback(
       onStart: writeHeaders,
       onNoMedia: () => {
         stream.leave(viewer);
-        reject(new AppError('upstream_error', 'The camera sends nothing that can be played.'));
+        reject(noMediaError());
       },
     });
   });

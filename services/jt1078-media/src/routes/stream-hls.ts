@@ -2,10 +2,11 @@ import { AppError, defineRoute, type RequestContext, type Route } from '@fleet/s
 import type { StreamId } from '@fleet/storage';
 import { Type } from 'typebox';
 import type { HlsPlaylist, HlsPosition } from '../domain/hls-playlist.ts';
-import { type HlsOutputs, noSegmentError } from '../use-cases/hls-outputs.ts';
+import type { HlsOutputs } from '../use-cases/hls-outputs.ts';
 import {
   authorizeStream,
   findStream,
+  noMediaError,
   parseStreamId,
   type StreamAccessDeps,
   signatureQuery,
@@ -91,7 +92,7 @@ async function waitForPosition(
 ): Promise<void> {
   if (position === null) {
     await playlist.waitFor(() => playlist.isPlayable || playlist.isEnded, segmentTimeoutMs, signal);
-    if (!playlist.isPlayable) throw noSegmentError();
+    if (!playlist.isPlayable) throw noMediaError();
     return;
   }
   if (playlist.isTooFarAhead(position))

@@ -1,10 +1,11 @@
-import { AppError, defineRoute, type RequestContext, type Route } from '@fleet/service-kit';
+import { defineRoute, type RequestContext, type Route } from '@fleet/service-kit';
 import { Type } from 'typebox';
 import type { MediaStream } from '../domain/media-stream.ts';
 import { Mp4Viewer } from '../domain/mp4-viewer.ts';
 import {
   authorizeStream,
   findStream,
+  noMediaError,
   parseStreamId,
   type StreamAccessDeps,
   signatureQuery,
@@ -70,7 +71,7 @@ function sendMp4(stream: MediaStream, audio: 'aac' | 'none', { response }: Reque
       onStart: () => response.writeHead(200, { 'Content-Type': 'video/mp4', 'Cache-Control': 'no-store' }),
       onNoMedia: () => {
         stream.leave(viewer);
-        reject(new AppError('upstream_error', 'The camera sends nothing that can be played.'));
+        reject(noMediaError());
       },
     });
   });

@@ -1,4 +1,4 @@
-import { AppError, type Logger } from '@fleet/service-kit';
+import type { Logger } from '@fleet/service-kit';
 import type { StreamId } from '@fleet/storage';
 import { HlsPlaylist } from '../domain/hls-playlist.ts';
 import type { MediaStream } from '../domain/media-stream.ts';
@@ -28,7 +28,7 @@ const playlistOptions = {
   partMs,
 };
 
-/** Converts streams to HLS while somebody reads it: in memory, by copying, one conversion for all players. */
+/** Converts streams to HLS while a player reads it: in memory, by copying, one conversion for all players. */
 export class HlsOutputs {
   readonly #outputs = new Map<string, HlsOutput>();
   readonly #log: Logger;
@@ -104,7 +104,3 @@ export class HlsOutputs {
     return output;
   }
 }
-
-/** Error for a stream from which no segment could be created. */
-export const noSegmentError = (): AppError =>
-  new AppError('upstream_error', 'The camera sends nothing that can be played.');
