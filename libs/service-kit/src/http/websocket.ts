@@ -1,0 +1,89 @@
+import { type IncomingMessage, type RequestListener, type Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Response } from 'express';
+import { type WebSocket, WebSocketServer } from 'ws';
+import { AppError } from './errors.ts';
+import type { RequestContext } from './route.ts';
+
+/** Data that arrived with the request of a handshake. */
+const heads = new WeakMap<IncomingMessage, Buffer>();
+const accepted = new WeakMap<Response, WebSocket>();
+
+/**
+ * Dispatches websocket handshakes to the routes of an app: guard, validation and error bodies are those of every other
+ * request. A route completes the handshake with `acceptWebsocket`.
+ */
+export function serveWebsockets(server: Server, app: RequestListener): void {
+  server.on('upgrade', (request, stream, head) => {
+    const socket = stream as Socket;
+    // A client that has disconnected needs no response; without a listener its error would end the process.
+    socket.on('error', () => socket.destroy());
+    const response = new ServerResponse(request);
+    // The parser has left the connection, so it cannot serve another request.
+    response.shouldKeepAlive = false;
+    response.assignSocket(socket);
+    response.once('finish', () => socket.end());
+    heads.set(request, head);
+    app(request, response);
+  });
+}
+
+/** Throws 400 for a request without the offer of a websocket. */
+export function assertWebsocketOffered({ request }: Pick<RequestContext, 'request'>): void {
+  if (!heads.has(request))
+    throw new AppError('validation_failed', 'This path accepts only websocket connections (Upgrade: websocket).');
+}
+
+/**
+ * Completes the handshake of a request. The request's response stays its handle: it emits `close` with the connection,
+ * and destroying it destroys the connection.
+ */
+export function acceptWebsocket(
+  context: Pick<RequestContext, 'request' | 'response'>,
+  { maxPayloadBytes }: { readonly maxPayloadBytes: number },
+): Promise<WebSocket> {
+  assertWebsocketOffered(context);
+  const { request, response } = context;
+  const { socket } = response;
+  if (socket === null || !socket.writable || !socket.readable)
+    throw new AppError('request_incomplete', 'The client has disconnected.');
+  const sockets = new WebSocketServer({
+    noServer: true,
+    clientTracking: false,
+    maxPayload: maxPayloadBytes,
+    perMessageDeflate: false,
+  });
+  return new Promise((resolve, reject) => {
+    sockets.once('wsClientError', (cause) =>
+      reject(new AppError('validation_failed', `The websocket handshake is not valid: ${cause.message}.`, { cause })),
+    );
+    socket.setNoDelay(true);
+    sockets.handleUpgrade(request, socket, heads.get(request) ?? Buffer.alloc(0), (websocket) => {
+      // A fault of the client's frames closes the connection, and `close` follows.
+      websocket.on('error', () => undefined);
+      accepted.set(response, websocket);
+      resolve(websocket);
+    });
+  });
+}
+
+/** Ends a response: a websocket with a close code, every other one by destroying its connection. */
+export function closeResponse(response: Response, code: number, reason: string): void {
+  const websocket = accepted.get(response);
+  if (websocket === undefined) response.destroy();
+  else websocket.close(code, reason);
+}
+
+/** Pings a websocket, and terminates it when the other side does not respond. Stops when it closes. */
+export function keepWebsocketAlive(websocket: WebSocket, intervalMs: number): void {
+  let isAlive = true;
+  websocket.on('pong', () => {
+    isAlive = true;
+  });
+  const timer = setInterval(() => {
+    if (!isAlive) return websocket.terminate();
+    isAlive = false;
+    websocket.ping();
+  }, intervalMs);
+  websocket.once('close', () => clearInterval(timer));
+}
