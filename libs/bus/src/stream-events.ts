@@ -1,6 +1,8 @@
 import { type Static, Type } from 'typebox';
 import { defineEvent, defineRequest } from './contract.ts';
 
+const streamKind = Type.Union([Type.Literal('live'), Type.Literal('history'), Type.Literal('talk')]);
+
 /**
  * Event for the media pod that owns a stream: a partner controlled it over JT/T 1078, so timers and viewers follow.
  * Subject: `mediaControlSubject`.
@@ -8,7 +10,7 @@ import { defineEvent, defineRequest } from './contract.ts';
 export const mediaControl = defineEvent({
   subject: 'media.*.control',
   schema: Type.Object({
-    kind: Type.Union([Type.Literal('live'), Type.Literal('history')]),
+    kind: streamKind,
     imei: Type.String(),
     channel: Type.Integer({ minimum: 0, maximum: 255 }),
     /**
@@ -103,7 +105,7 @@ export const queryStream = (podId: string) =>
   defineRequest({
     subject: `media.${podId}.stream`,
     request: Type.Object({
-      kind: Type.Union([Type.Literal('live'), Type.Literal('history')]),
+      kind: streamKind,
       imei: Type.String(),
       channel: Type.Integer({ minimum: 0, maximum: 255 }),
     }),

@@ -49,6 +49,7 @@ export {
   type StreamClaim,
   type StreamId,
   type StreamKind,
+  streamKinds,
   type StreamRequest,
 } from './stream-state.ts';
 export {

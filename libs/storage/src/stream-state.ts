@@ -1,7 +1,10 @@
 import type { Redis } from './redis.ts';
 
-/** Live and recorded video of one channel are two streams: their cameras connect to different ports. */
-export type StreamKind = 'live' | 'history';
+/** Live video, recorded video and talk of one channel are three streams: their cameras connect to different ports. */
+export const streamKinds = ['live', 'history', 'talk'] as const;
+
+/** One of `streamKinds`. */
+export type StreamKind = (typeof streamKinds)[number];
 
 /** Identifies one stream. `imei` is the canonical number. */
 export interface StreamId {
@@ -66,7 +69,7 @@ const expiringKey = 'streams:expiring';
 /** Returns the stream of a key suffix. */
 function parseSuffix(member: string): StreamId {
   const [kind, imei = '', channel] = member.split(':');
-  return { kind: kind === 'history' ? 'history' : 'live', imei, channel: Number(channel) };
+  return { kind: streamKinds.find((each) => each === kind) ?? 'live', imei, channel: Number(channel) };
 }
 
 const parseJson = (text: string | null | undefined): unknown =>
@@ -128,7 +131,8 @@ export async function renewStreamRequest(redis: Redis, id: StreamId, requestId: 
 }
 
 /**
- * Returns the number of a device's channels with a stream or a request of either kind, from one round trip for all 256.
+ * Returns the number of a device's channels with live or recorded video or a request for it, from one round trip for
+ * all 256.
  */
 export async function countStreamingChannels(redis: Redis, imei: string): Promise<number> {
   const channelKeys = (channel: number): string[] =>

@@ -43,6 +43,9 @@ const closeAfterStopMs = 1_500;
 /** Time without data after which a frame that waits for its successor is flushed. */
 const flushDelayMs = 500;
 
+/** Talk is live. */
+const toPlayedKind = ({ kind }: StreamId): 'live' | 'history' => (kind === 'history' ? 'history' : 'live');
+
 /**
  * One camera channel that streams to this pod. Frames of the camera go through the muxer, which creates tags, to the
  * viewers. Survives reconnects of the camera.
@@ -86,7 +89,7 @@ export class MediaStream {
     this.#limits = limits;
     this.#log = log;
     this.#camera = new CameraFeed(id);
-    this.#playback = new PlaybackControl(id.kind, claim.request?.pace ?? 'device');
+    this.#playback = new PlaybackControl(toPlayedKind(id), claim.request?.pace ?? 'device');
     this.#audio = new StreamAudio({
       transcoders,
       onAac: (frame, timestampMs) => this.#muxer.pushTranscodedAac(frame, timestampMs),
@@ -99,7 +102,7 @@ export class MediaStream {
       onAacUnknown: () => void findAacFormat(id.imei).then((format) => this.#muxer.setAac(format)),
     });
     this.#viewers = new ViewerGroup({
-      kind: id.kind,
+      kind: toPlayedKind(id),
       limits,
       muxer: this.#muxer,
       audio: this.#audio,
@@ -230,7 +233,7 @@ export class MediaStream {
   }
 
   get #requestedMedia(): RequestedMedia {
-    return getRequestedMedia(this.id.kind, this.claim.request?.dataType ?? null);
+    return getRequestedMedia(toPlayedKind(this.id), this.claim.request?.dataType ?? null);
   }
 
   #deliver(tag: FlvTag): void {
@@ -241,7 +244,7 @@ export class MediaStream {
   #findEndReason(nowMs: number): EndReason | null {
     const { idleStopMs, graceMs, dataTimeoutMs } = this.#limits;
     const { disconnectedAtMs } = this.#camera;
-    const isLive = this.id.kind === 'live';
+    const isLive = this.id.kind !== 'history';
     if (disconnectedAtMs !== null) {
       const disconnectedMs = nowMs - disconnectedAtMs;
       if (isLive && disconnectedMs >= graceMs) return 'cameraLeft';

@@ -44,7 +44,7 @@ export const mp4Routes = (deps: StreamAccessDeps): Route[] =>
   );
 
 function sendMp4(stream: MediaStream, audio: 'aac' | 'none', { response }: RequestContext): Promise<void> {
-  const { kind } = stream.id;
+  const kind = stream.id.kind === 'history' ? 'history' : 'live';
   return new Promise((resolve, reject) => {
     const write = (data: Buffer): void => {
       if (kind === 'live' && response.writableLength > maxQueueBytes.live) response.destroy();

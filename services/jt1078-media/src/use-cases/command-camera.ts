@@ -16,6 +16,8 @@ const liveControlCodes: Readonly<Record<CameraCommand, number>> = { stop: 0, pau
 const historyControlCodes: Readonly<Record<CameraCommand, number>> = { stop: 2, pause: 1, play: 0 };
 
 function toDeviceCommand(id: StreamId, command: CameraCommand): DeviceCommand {
+  // 0x9102 control 4 ends talk.
+  if (id.kind === 'talk') return { kind: 'controlLive', channel: id.channel, control: 4, closeType: 0, streamType: 0 };
   if (id.kind === 'live')
     return {
       kind: 'controlLive',

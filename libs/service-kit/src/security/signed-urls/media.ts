@@ -2,7 +2,7 @@ import { type SignatureVerdict, signQuery, verifyQuery } from './query.ts';
 
 /** Content of a signed media URL: one stream, with an expiry. */
 export interface MediaPath {
-  readonly kind: 'live' | 'history';
+  readonly kind: 'live' | 'history' | 'talk';
   /** Canonical terminal number; leading zeros are removed here as well. */
   readonly imei: string;
   readonly channel: number;
@@ -15,8 +15,8 @@ const withoutLeadingZeros = (imei: string): string => imei.replace(/^0+(?=.)/, '
 
 const signedText = (path: MediaPath): string => `${path.kind}/${withoutLeadingZeros(path.imei)}/${path.channel}`;
 
-/** End of a stream's path: FLV, fragmented MP4, or the HLS playlist and its files. */
-export type MediaPathSuffix = '.flv' | '.mp4' | `/${string}`;
+/** End of a stream's path: FLV, fragmented MP4, the HLS playlist and its files, or none for talk. */
+export type MediaPathSuffix = '.flv' | '.mp4' | `/${string}` | '';
 
 /**
  * Returns the URL of a stream on a media pod, valid for `lifetimeMs`; `query` (audio, hevc) and `suffix` (default .flv)

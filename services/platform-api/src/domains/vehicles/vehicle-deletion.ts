@@ -1,5 +1,5 @@
 import { fenceSession, gatewayFenceSubject, mediaControl, mediaControlSubject, publish } from '@fleet/bus';
-import { cancelStreamRequest, readDevice, readStream, type StreamKind } from '@fleet/storage';
+import { cancelStreamRequest, readDevice, readStream, streamKinds } from '@fleet/storage';
 import type { Deps } from '../../platform/deps.ts';
 import { deletePreviousState } from '../vehicle-states/commands.ts';
 import type { VehicleHook, VehicleHooks } from './hooks.ts';
@@ -10,7 +10,6 @@ import { retryTerminalCleanup } from './terminal-cleanup.ts';
 
 type DeletionDeps = Pick<Deps, 'records' | 'redis' | 'bus' | 'log'>;
 
-const streamKinds: readonly StreamKind[] = ['live', 'history'];
 /** JT/T 1078-2016 table 2, which has 37 channels; 0 stands for all channels of some devices. */
 const channelNos = Array.from({ length: 38 }, (_unused, channel) => channel);
 
