@@ -49,8 +49,8 @@ export {
   type StreamClaim,
   type StreamId,
   type StreamKind,
-  streamKinds,
   type StreamRequest,
+  streamKinds,
 } from './stream-state.ts';
 export {
   readTerminalProfile,
