@@ -15,6 +15,8 @@ const status = Type.Union([
 ]);
 /** The clip is uploaded to an external FTP server. */
 const external = Type.Boolean();
+/** Id of the user who requested the upload; absent for API keys. */
+const requestedBy = Type.Integer({ minimum: 1 });
 const podIdPattern = /^[A-Za-z0-9_-]{1,128}$/;
 
 /**
@@ -100,6 +102,7 @@ const upload = Type.Object({
   /** null until the camera starts sending the file. */
   filename: Type.Union([Type.String(), Type.Null()]),
   external: Type.Optional(external),
+  requestedBy: Type.Optional(requestedBy),
 });
 
 /** Upload use cases of device-api; a part of `deviceApi`. */
@@ -121,6 +124,7 @@ export const uploadUseCases = {
       conditions: Type.Integer({ minimum: 1, maximum: 7 }),
       host: Type.Optional(Type.String({ minLength: 1, maxLength: 253 })),
       port: Type.Optional(Type.Integer({ minimum: 1, maximum: 65_535 })),
+      requestedBy: Type.Optional(requestedBy),
     }),
     result: Type.Object({
       responseId: Type.String(),

@@ -43,6 +43,8 @@ export interface UploadRecord {
    * no account.
    */
   readonly accountId?: number | null;
+  /** User who requested the upload. Null, and absent on older records: an API key, or no credential. */
+  readonly requestedBy?: number | null;
   /** The terminal's number as it sends it, or as the caller wrote it while that is unknown. */
   readonly shownImei: string;
   /** Number as the requesting caller wrote it: responses about one upload repeat it. */
@@ -98,7 +100,7 @@ export const clipKey = (clip: Clip, accountId: number | null = null): string =>
 /** Data of a reservation in addition to its clip; nothing has been sent yet. */
 export type Reservation = Pick<
   UploadRecord,
-  'accountId' | 'shownImei' | 'askedImei' | 'cameraUtcOffset' | 'reservedUntilMs' | 'mobileNetwork'
+  'accountId' | 'requestedBy' | 'shownImei' | 'askedImei' | 'cameraUtcOffset' | 'reservedUntilMs' | 'mobileNetwork'
 >;
 
 /** Returns a new record of a clip that is about to be requested. */

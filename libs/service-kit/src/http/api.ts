@@ -8,7 +8,7 @@ import { contextMiddleware, getRequestContext, setErrorRenderer, setRawBody } fr
 import { Reply, type RequestContext, type Route } from './route.ts';
 import { getSentNames } from './sent-names.ts';
 import { sendWithEtag } from './static-content.ts';
-import { compileBody, compileParameters, type DescribeFaults } from './validate.ts';
+import { compileBody, compileParameters, type DescribeFaults, hasUint64 } from './validate.ts';
 
 /** The validated parts of a request. */
 interface RequestInput {
@@ -143,8 +143,9 @@ function createBodyReader(route: Route, options: ApiOptions): BodyReader {
   const parseBody = route.body && (options.compileBody ?? compileBody)(route.body);
   // Checks known fields only: others are ignored, however deep they are.
   const maxDepth = options.compileBody === undefined ? Number.POSITIVE_INFINITY : undefined;
+  const hasBigInts = route.body !== undefined && hasUint64(route.body);
   const parseJson = (bytes: Buffer): unknown => {
-    if (bytes.length > 0) return parseJsonBody(bytes, maxDepth);
+    if (bytes.length > 0) return parseJsonBody(bytes, maxDepth, hasBigInts);
     if (route.bodyIsOptional === true) return {};
     throw new AppError('validation_failed', 'A JSON body is required.');
   };

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { parseBigInt } from '../runtime/bigint-json.ts';
 import { AppError } from './errors.ts';
 import { sendContinue } from './expect-continue.ts';
 
@@ -46,8 +47,11 @@ export async function readBytes(request: IncomingMessage, limitBytes: number): P
   return Buffer.concat(chunks);
 }
 
-/** Parses the bytes of a JSON text. Rejects duplicate keys, and more levels than any body of the APIs has. */
-export function parseJsonBody(bytes: Buffer, maxDepth = defaultMaxDepth): unknown {
+/**
+ * Parses the bytes of a JSON text. Rejects duplicate keys, and more levels than any body of the APIs has. `hasBigInts`:
+ * large integers become bigints.
+ */
+export function parseJsonBody(bytes: Buffer, maxDepth = defaultMaxDepth, hasBigInts = false): unknown {
   let text: string;
   let value: unknown;
   try {
@@ -55,6 +59,7 @@ export function parseJsonBody(bytes: Buffer, maxDepth = defaultMaxDepth): unknow
     if (isTooDeep(text, maxDepth))
       throw new AppError('validation_failed', `The request body is nested more than ${maxDepth} levels deep.`);
     value = JSON.parse(text);
+    if (hasBigInts) value = parseBigInt(text);
   } catch (cause) {
     if (cause instanceof AppError) throw cause;
     throw new AppError('malformed_json', 'The request body is not valid JSON.', { cause });

@@ -179,4 +179,18 @@ describe('compileBody', () => {
   ])('rejects %j: %s', (value, message) => {
     expect(() => body(value)).toThrow(expect.objectContaining({ status: 400, message }));
   });
+
+  it('returns fields of 64 bits as bigints', () => {
+    const alarm = Type.Optional(Type.Unsafe<bigint>({ type: 'integer', format: 'uint64', default: 0 }));
+    const flags = compileBody(Type.Object({ alarm }));
+    expect([flags({}), flags({ alarm: 5 }), flags({ alarm: 2n ** 64n - 1n })]).toEqual([
+      { alarm: 0n },
+      { alarm: 5n },
+      { alarm: 2n ** 64n - 1n },
+    ]);
+    for (const invalid of [-1, -0, 1.5, '5', null, 2n ** 64n])
+      expect(() => flags({ alarm: invalid })).toThrow(
+        'The body field alarm must be an integer from 0 to 18446744073709551615.',
+      );
+  });
 });

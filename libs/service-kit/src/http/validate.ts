@@ -26,20 +26,23 @@ addFormats.default(parameterAjv);
 export const maxDetails = 20;
 const uint64Max = 2n ** 64n - 1n;
 // Ajv does not support bigint: this keyword validates such parameters instead of their type.
-parameterAjv.addKeyword({
-  keyword: 'isUint64',
-  validate: (_schema: unknown, value: unknown) => typeof value === 'bigint',
-  error: { message: `must be an integer from 0 to ${uint64Max}` },
-});
-for (const each of [ajv, parameterAjv]) each.addFormat('uint64', true);
+for (const each of [ajv, parameterAjv]) {
+  each.addKeyword({
+    keyword: 'isUint64',
+    validate: (_schema: unknown, value: unknown) => typeof value === 'bigint' && value >= 0n && value <= uint64Max,
+    error: { message: `must be an integer from 0 to ${uint64Max}` },
+  });
+  each.addFormat('uint64', true);
+}
 
 /**
  * Compiles a validator that applies defaults and returns the value, or throws a 400 whose message names the faulty
- * part.
+ * part. A field of the format `uint64` is a bigint, as in `compileParameters`.
  */
 export function compileBody(schema: TSchema, describe: DescribeFaults = describeFaults): (value: unknown) => unknown {
-  const check = lazyCheck(ajv, schema);
+  const check = lazyCheck(ajv, toCheckableBody(schema));
   return (value) => {
+    convertUint64Fields(schema, value);
     if (!check(value)) {
       const details = describe(check.errors ?? []);
       throw new AppError('validation_failed', formatSentence('The body', 'body field', details[0]), { details });
@@ -51,6 +54,23 @@ export function compileBody(schema: TSchema, describe: DescribeFaults = describe
     const path = name === '' ? '' : `/${name.replaceAll('.', '/')}`;
     throw new AppError('validation_failed', `${subject} ${message}.`, { details: [{ path, message }] });
   };
+}
+
+/** Returns whether an object has fields of the format `uint64`. */
+export const hasUint64 = (schema: BodySchema): boolean => Object.values(schema.properties ?? {}).some(isUint64);
+
+const toCheckableBody = (schema: BodySchema): TSchema =>
+  hasUint64(schema) ? { ...schema, properties: toCheckableProperties(schema.properties ?? {}) } : schema;
+
+/** Converts integers that JSON gives as numbers, and applies defaults. */
+function convertUint64Fields({ properties = {} }: BodySchema, value: unknown): void {
+  if (typeof value !== 'object' || value === null) return;
+  const fields = value as Record<string, unknown>;
+  for (const [name, property] of Object.entries<ParameterSchema>(properties)) {
+    if (!isUint64(property)) continue;
+    const field = fields[name] ?? (name in fields ? null : property.default);
+    if (typeof field === 'number' && Number.isInteger(field) && !Object.is(field, -0)) fields[name] = BigInt(field);
+  }
 }
 
 type BodySchema = TSchema & { type?: unknown; properties?: Record<string, TSchema>; items?: TSchema };
@@ -85,7 +105,7 @@ export function compileParameters(
   const properties = Object.entries(schema.properties as Record<string, ParameterSchema>);
   const check = lazyCheck(parameterAjv, {
     ...schema,
-    properties: Object.fromEntries(properties.map(([name, property]) => [name, toCheckable(property)])),
+    properties: toCheckableProperties(schema.properties as Record<string, ParameterSchema>),
   });
   return (raw, names = new SentNames()) => {
     const value: Record<string, unknown> = {};
@@ -127,7 +147,10 @@ const duplicateParameterError = (kind: string, name: string): AppError =>
 
 const isUint64 = (schema: ParameterSchema): boolean => schema.type === 'integer' && schema.format === 'uint64';
 
-const toCheckable = (schema: ParameterSchema): unknown => (isUint64(schema) ? { isUint64: true } : schema);
+const toCheckableProperties = (properties: Record<string, ParameterSchema>): Record<string, unknown> =>
+  Object.fromEntries(
+    Object.entries(properties).map(([name, schema]) => [name, isUint64(schema) ? { isUint64: true } : schema]),
+  );
 
 function parseText(schema: ParameterSchema, text: string): unknown {
   if (isUint64(schema)) return /^(0|[1-9]\d{0,19})$/.test(text) && BigInt(text) <= uint64Max ? BigInt(text) : text;

@@ -41,5 +41,6 @@ const toUploadReply = (upload: VisibleUpload) => ({
   filesize: upload.filesize,
   status: upload.status,
   filename: upload.filename,
+  ...(typeof upload.requestedBy === 'number' ? { requestedBy: upload.requestedBy } : {}),
   ...(isExternalUpload(upload) ? { external: true } : {}),
 });

@@ -1,14 +1,14 @@
 import { defineRoute } from '@fleet/service-kit';
-import { Type } from 'typebox';
+import { type Static, Type } from 'typebox';
 import { canonicalImei } from '../access/device-authorizer.ts';
 import type { Deps } from '../deps.ts';
-import { controlPlayback } from '../use-cases/control-playback.ts';
+import { type ControlPlaybackRequest, controlPlayback } from '../use-cases/control-playback.ts';
 import { commandRouteDefaults, createCommandContext } from './command-context.ts';
 import { channel, choiceSchema, imei, parseTimeParameter, playbackSpeedSchema, timeSchema } from './parameters.ts';
 import { commandErrors, terminalGeneralResponse, toGeneralResponseBody } from './responses.ts';
 
-const query = Type.Object({
-  imei,
+/** Parameters in addition to the device. */
+export const playbackControlParameters = {
   channel,
   playback_control: choiceSchema([0, 1, 2, 3, 4, 5, 6], {
     description:
@@ -18,6 +18,19 @@ const query = Type.Object({
   drag_playback_time: Type.Optional(
     timeSchema('Position of the seek; required with playback_control 5, and used only with that.'),
   ),
+};
+const query = Type.Object({ imei, ...playbackControlParameters });
+
+/** Maps the parameters to names in code; throws 400 for an invalid time. */
+export const toPlaybackControlRequest = (input: Static<typeof query>): ControlPlaybackRequest => ({
+  imei: canonicalImei(input.imei),
+  channel: input.channel,
+  control: input.playback_control,
+  speed: input.fast_forward_rewind_times ?? 0,
+  seekMs:
+    input.drag_playback_time === undefined
+      ? undefined
+      : parseTimeParameter('drag_playback_time', input.drag_playback_time),
 });
 
 export const historyControlStream = (deps: Deps) =>
@@ -33,14 +46,7 @@ export const historyControlStream = (deps: Deps) =>
     response: terminalGeneralResponse,
     errors: commandErrors,
     handle: async ({ query: input, context }) => {
-      const seekTime = input.drag_playback_time;
-      const request = {
-        imei: canonicalImei(input.imei),
-        channel: input.channel,
-        control: input.playback_control,
-        speed: input.fast_forward_rewind_times ?? 0,
-        seekMs: seekTime === undefined ? undefined : parseTimeParameter('drag_playback_time', seekTime),
-      };
+      const request = toPlaybackControlRequest(input);
       return toGeneralResponseBody(await controlPlayback(deps, request, createCommandContext(deps, context)));
     },
   });

@@ -1,9 +1,9 @@
-import { defineRoute } from '@fleet/service-kit';
-import { Type } from 'typebox';
+import { defineRoute, type Route } from '@fleet/service-kit';
+import { type Static, Type } from 'typebox';
 import { canonicalImei } from '../access/device-authorizer.ts';
 import type { Deps } from '../deps.ts';
 import type { Recording } from '../domain/recordings.ts';
-import { listRecordings } from '../use-cases/list-recordings.ts';
+import { type ListRecordingsRequest, listRecordings } from '../use-cases/list-recordings.ts';
 import { commandRouteDefaults, createCommandContext } from './command-context.ts';
 import {
   alarm,
@@ -18,8 +18,8 @@ import {
 } from './parameters.ts';
 import { commandErrors, terminalResourceListResponse } from './responses.ts';
 
-const query = Type.Object({
-  imei,
+/** Parameters in addition to the device. */
+export const recordingListParameters = {
   channel,
   start_time: startTime,
   end_time: endTime,
@@ -27,6 +27,29 @@ const query = Type.Object({
   stream_type: Type.Optional(historyStreamTypeOrAny),
   memory_type: Type.Optional(memoryTypeOrAny),
   alarm: Type.Optional(alarm),
+};
+const query = Type.Object({ imei, ...recordingListParameters });
+
+export const recordingListErrors: Route['errors'] = {
+  502: 'The device refused, or its reply could not be read or is incomplete.',
+};
+
+/** Maps the parameters to names in code; throws 400 for an invalid time. */
+export const toRecordingListRequest = (input: Static<typeof query>): ListRecordingsRequest => ({
+  imei: canonicalImei(input.imei),
+  channel: input.channel,
+  startMs: parseTimeParameter('start_time', input.start_time),
+  endMs: parseTimeParameter('end_time', input.end_time),
+  resourceType: input.resource_type ?? 3,
+  streamType: input.stream_type ?? 0,
+  memoryType: input.memory_type ?? 0,
+  alarmFlags: input.alarm ?? 0n,
+});
+
+/** Maps names in code to the interface. */
+export const toRecordingListResponse = (recordings: readonly Recording[]) => ({
+  total_resources: recordings.length,
+  resources: recordings.map(toVideoResource),
 });
 
 export const historyListVideos = (deps: Deps) =>
@@ -41,20 +64,11 @@ export const historyListVideos = (deps: Deps) =>
     tags: ['History playback'],
     query,
     response: terminalResourceListResponse,
-    errors: { ...commandErrors, 502: 'The device refused, or its reply could not be read or is incomplete.' },
+    errors: { ...commandErrors, ...recordingListErrors },
     handle: async ({ query: input, context }) => {
-      const request = {
-        imei: canonicalImei(input.imei),
-        channel: input.channel,
-        startMs: parseTimeParameter('start_time', input.start_time),
-        endMs: parseTimeParameter('end_time', input.end_time),
-        resourceType: input.resource_type ?? 3,
-        streamType: input.stream_type ?? 0,
-        memoryType: input.memory_type ?? 0,
-        alarmFlags: input.alarm ?? 0n,
-      };
+      const request = toRecordingListRequest(input);
       const { recordings } = await listRecordings(deps, request, createCommandContext(deps, context));
-      return { total_resources: recordings.length, resources: recordings.map(toVideoResource) };
+      return toRecordingListResponse(recordings);
     },
   });
 

@@ -1,8 +1,8 @@
 import { defineRoute } from '@fleet/service-kit';
-import { Type } from 'typebox';
+import { type Static, Type } from 'typebox';
 import { canonicalImei } from '../access/device-authorizer.ts';
 import type { Deps } from '../deps.ts';
-import { startPlayback } from '../use-cases/start-playback.ts';
+import { type StartPlaybackRequest, startPlayback } from '../use-cases/start-playback.ts';
 import { commandRouteDefaults, createCommandContext } from './command-context.ts';
 import {
   channel,
@@ -21,8 +21,8 @@ import {
 } from './parameters.ts';
 import { commandErrors, terminalGeneralResponse, toGeneralResponseBody } from './responses.ts';
 
-const query = Type.Object({
-  imei,
+/** Parameters in addition to the device. */
+export const playbackParameters = {
   channel,
   start_time: startTime,
   end_time: endTime,
@@ -40,6 +40,23 @@ const query = Type.Object({
     }),
   ),
   fast_forward_rewind_times: Type.Optional(playbackSpeedSchema('Used with playback_mode 1 or 2.')),
+};
+const query = Type.Object({ imei, ...playbackParameters });
+
+/** Maps the parameters to names in code; throws 400 for an invalid time. */
+export const toPlaybackRequest = (input: Static<typeof query>): StartPlaybackRequest => ({
+  imei: canonicalImei(input.imei),
+  channel: input.channel,
+  startMs: parseTimeParameter('start_time', input.start_time),
+  endMs: parseTimeParameter('end_time', input.end_time),
+  resourceType: input.resource_type,
+  streamType: input.stream_type,
+  memoryType: input.memory_type,
+  host: input.host,
+  tcpPort: input.tcp_port,
+  udpPort: input.udp_port,
+  playbackMode: input.playback_mode ?? 0,
+  speed: input.fast_forward_rewind_times ?? 0,
 });
 
 export const historyStartStream = (deps: Deps) =>
@@ -55,21 +72,6 @@ export const historyStartStream = (deps: Deps) =>
     query,
     response: terminalGeneralResponse,
     errors: commandErrors,
-    handle: async ({ query: input, context }) => {
-      const request = {
-        imei: canonicalImei(input.imei),
-        channel: input.channel,
-        startMs: parseTimeParameter('start_time', input.start_time),
-        endMs: parseTimeParameter('end_time', input.end_time),
-        resourceType: input.resource_type,
-        streamType: input.stream_type,
-        memoryType: input.memory_type,
-        host: input.host,
-        tcpPort: input.tcp_port,
-        udpPort: input.udp_port,
-        playbackMode: input.playback_mode ?? 0,
-        speed: input.fast_forward_rewind_times ?? 0,
-      };
-      return toGeneralResponseBody(await startPlayback(deps, request, createCommandContext(deps, context)));
-    },
+    handle: async ({ query: input, context }) =>
+      toGeneralResponseBody(await startPlayback(deps, toPlaybackRequest(input), createCommandContext(deps, context))),
   });

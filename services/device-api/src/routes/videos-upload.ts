@@ -1,9 +1,9 @@
-import { defineRoute } from '@fleet/service-kit';
-import { Type } from 'typebox';
+import { defineRoute, type Route } from '@fleet/service-kit';
+import { type Static, Type } from 'typebox';
 import { canonicalImei } from '../access/device-authorizer.ts';
 import type { Deps } from '../deps.ts';
 import { encodeNetworkConditions } from '../domain/upload.ts';
-import { requestUpload } from '../use-cases/request-upload.ts';
+import { requestUpload, type UploadRequest, type UploadRequestResult } from '../use-cases/request-upload.ts';
 import { commandRouteDefaults, createCommandContext } from './command-context.ts';
 import {
   alarm,
@@ -25,8 +25,8 @@ const network = (name: string) =>
     Type.Boolean({ default: true, description: `Permit upload over ${name}; not all three can be false.` }),
   );
 
-const query = Type.Object({
-  imei,
+/** Parameters in addition to the device. */
+export const uploadParameters = {
   channel,
   start_time: startTime,
   end_time: endTime,
@@ -50,6 +50,39 @@ const query = Type.Object({
   wifi: network('Wi-Fi'),
   lan: network('LAN'),
   mobile_network: network('the mobile network'),
+};
+const query = Type.Object({ imei, ...uploadParameters });
+
+export const uploadErrors: Route['errors'] = {
+  409: 'The camera is already uploading another clip.',
+  502: 'The camera refused the upload, or its reply could not be read.',
+};
+
+/** Maps the parameters to names in code; throws 400 for an invalid time, or without a network. */
+export const toUploadRequest = (input: Static<typeof query>): UploadRequest => ({
+  imei: canonicalImei(input.imei),
+  requestedImei: input.imei,
+  channel: input.channel,
+  startMs: parseTimeParameter('start_time', input.start_time),
+  endMs: parseTimeParameter('end_time', input.end_time),
+  host: input.host,
+  port: input.port === 0 ? undefined : input.port,
+  mediaType: input.resource_type ?? 3,
+  streamType: input.stream_type ?? 0,
+  storageType: input.memory_type ?? 0,
+  alarmFlags: String(input.alarm ?? 0n),
+  conditions: encodeNetworkConditions({
+    wifi: input.wifi ?? true,
+    lan: input.lan ?? true,
+    mobileNetwork: input.mobile_network ?? true,
+  }),
+});
+
+/** Maps names in code to the interface. */
+export const toUploadGeneralResponse = ({ responseId, result, videoId }: UploadRequestResult) => ({
+  response_id: responseId,
+  result,
+  video_id: videoId,
 });
 
 export const videosUpload = (deps: Deps) =>
@@ -64,32 +97,7 @@ export const videosUpload = (deps: Deps) =>
     tags: ['Video upload'],
     query,
     response: uploadGeneralResponse,
-    errors: {
-      ...commandErrors,
-      409: 'The camera is already uploading another clip.',
-      502: 'The camera refused the upload, or its reply could not be read.',
-    },
-    handle: async ({ query: input, context }) => {
-      const conditions = encodeNetworkConditions({
-        wifi: input.wifi ?? true,
-        lan: input.lan ?? true,
-        mobileNetwork: input.mobile_network ?? true,
-      });
-      const request = {
-        imei: canonicalImei(input.imei),
-        requestedImei: input.imei,
-        channel: input.channel,
-        startMs: parseTimeParameter('start_time', input.start_time),
-        endMs: parseTimeParameter('end_time', input.end_time),
-        host: input.host,
-        port: input.port === 0 ? undefined : input.port,
-        mediaType: input.resource_type ?? 3,
-        streamType: input.stream_type ?? 0,
-        storageType: input.memory_type ?? 0,
-        alarmFlags: String(input.alarm ?? 0n),
-        conditions,
-      };
-      const { responseId, result, videoId } = await requestUpload(deps, request, createCommandContext(deps, context));
-      return { response_id: responseId, result, video_id: videoId };
-    },
+    errors: { ...commandErrors, ...uploadErrors },
+    handle: async ({ query: input, context }) =>
+      toUploadGeneralResponse(await requestUpload(deps, toUploadRequest(input), createCommandContext(deps, context))),
   });

@@ -45,6 +45,8 @@ export interface UploadRequest {
   /** FTP server that the camera uploads to; by default this product's. */
   readonly host?: string | undefined;
   readonly port?: number | undefined;
+  /** User who requests it; none for an API key. */
+  readonly requestedBy?: number | undefined;
 }
 
 /** `UploadGeneralResponse` of the interface in code. */
@@ -129,6 +131,7 @@ async function prepareReservation(
     askedImei: request.requestedImei,
     cameraUtcOffset: offset,
     accountId,
+    requestedBy: request.requestedBy ?? null,
     reservedUntilMs: Date.now() + deps.config.DEVICE_REPLY_TIMEOUT_MS + responseMarginMs,
     mobileNetwork: allowsMobileNetwork(request.conditions),
   });

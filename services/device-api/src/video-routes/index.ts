@@ -1,9 +1,22 @@
 import type { Route } from '@fleet/service-kit';
 import type { Deps } from '../deps.ts';
+import { historyControl } from './history-control.ts';
+import { historyStart } from './history-start.ts';
 import { ping } from './ping.ts';
+import { resourceList } from './resource-list.ts';
 import { start } from './start.ts';
 import { streamFlv } from './stream-flv.ts';
+import { upload } from './upload.ts';
 import { wakeup } from './wakeup.ts';
 
 /** The route table of the video service. */
-export const videoRoutes = (deps: Deps): Route[] => [start(deps), wakeup(deps), streamFlv(deps), ping(deps)];
+export const videoRoutes = (deps: Deps): Route[] => [
+  start(deps),
+  wakeup(deps),
+  streamFlv(deps),
+  ping(deps),
+  upload(deps),
+  resourceList(deps),
+  historyStart(deps),
+  historyControl(deps),
+];

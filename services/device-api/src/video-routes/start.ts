@@ -6,6 +6,7 @@ import { commandRouteDefaults, createCommandContext } from '../routes/command-co
 import { channel, dataType, host, realtimeStreamTypeSchema, tcpPort, udpPort } from '../routes/parameters.ts';
 import { commandErrors, terminalGeneralResponse, toGeneralResponseBody } from '../routes/responses.ts';
 import { startLive } from '../use-cases/start-live.ts';
+import { namesMediaServer } from './media-server-fields.ts';
 import { devicePath } from './parameters.ts';
 import { createStreamUrl, streamUrlFields } from './stream-url.ts';
 
@@ -36,8 +37,7 @@ const response = Type.Object(
 );
 
 /** Talking and listening, and another media server, need the right of commands. */
-const isWatching = ({ data_type: kind = 0, host: server, tcp_port: tcp, udp_port: udp }: Static<typeof body>) =>
-  kind <= 1 && server === undefined && tcp === undefined && udp === undefined;
+const isWatching = (input: Static<typeof body>): boolean => (input.data_type ?? 0) <= 1 && !namesMediaServer(input);
 
 export const start = (deps: Deps) =>
   defineRoute({

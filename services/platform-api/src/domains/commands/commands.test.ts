@@ -247,13 +247,15 @@ describe('command queue', () => {
     await waitFor(async () => ((await stored().findOne({ _id: created.id }))?.notBefore ?? null) !== null);
     expect(await read(path, created)).toMatchObject({ status: 'queued', attempts: 0 });
     const seen: unknown[] = [];
+    const requesters: unknown[] = [];
     const options = { queue: 'device-api', onError: () => undefined };
     const served = [
       serveUseCase(harness.bus, deviceApi.sendText, options, async (body, { command }) => {
         seen.push({ ...body, isRepeated: command?.isRetry });
         return { responseId: '0x8300', result: 'success' as const };
       }),
-      serveUseCase(harness.bus, deviceApi.requestUpload, options, async () => {
+      serveUseCase(harness.bus, deviceApi.requestUpload, options, async ({ requestedBy }) => {
+        requesters.push(requestedBy);
         throw new AppError('camera_busy', 'The camera is uploading.');
       }),
       serveUseCase(harness.bus, deviceApi.sendControlCommand, options, async () => {
@@ -273,6 +275,7 @@ describe('command queue', () => {
       error_message: 'Command 4 takes no parameters.',
     });
     expect(await read(path, upload)).toMatchObject({ status: 'queued', attempts: 0 });
+    expect(requesters[0]).toEqual(upload['created_by']);
     for (const one of served) await one.stop();
   });
 

@@ -71,15 +71,22 @@ function toAttemptResult(error: unknown, { isRepeated }: AttemptOptions): Attemp
   }
 }
 
+/** The user who queued a command; none for a command of a partner. */
+interface Requester {
+  readonly requestedBy?: number;
+}
+
 type Sender<T extends CommandType> = (
   deps: SendDeps,
-  command: { readonly imei: string; readonly params: ParamsOf<T> },
+  command: { readonly imei: string; readonly params: ParamsOf<T>; readonly requester: Requester },
   attempt: AttemptOptions,
 ) => Promise<CommandOutcome>;
 
-function sendByType(deps: SendDeps, { type, imei, params }: Command, attempt: AttemptOptions): Promise<CommandOutcome> {
+function sendByType(deps: SendDeps, command: Command, attempt: AttemptOptions): Promise<CommandOutcome> {
+  const { type, imei, params, createdBy, partnerId } = command;
+  const requester = partnerId === undefined ? { requestedBy: createdBy } : {};
   const sender = senders[type] as Sender<CommandType>;
-  return sender(deps, { imei, params: JSON.parse(params) as ParamsOf<CommandType> }, attempt);
+  return sender(deps, { imei, params: JSON.parse(params) as ParamsOf<CommandType>, requester }, attempt);
 }
 
 const callOptions = ({ name, isRepeated, timeoutMs }: AttemptOptions): RequestOptions => ({
@@ -134,12 +141,12 @@ const senders: { readonly [T in CommandType]: Sender<T> } = {
     const command = { imei, channel, control: 0, closeType, streamType: 0 };
     return toGeneralOutcome(await callUseCase(bus, deviceApi.controlLive, command, callOptions(attempt)));
   },
-  upload: async ({ bus }, { imei, params }, attempt) => {
+  upload: async ({ bus }, { imei, params, requester }, attempt) => {
     const { host, port, wifi, lan, mobile_network: mobile } = params;
     const { resourceType: mediaType, memoryType: storageType, ...clip } = toClip(params);
     const conditions = (wifi ? 1 : 0) | (lan ? 2 : 0) | (mobile ? 4 : 0);
     const server = { ...(host === undefined ? {} : { host }), ...(port === undefined || port === 0 ? {} : { port }) };
-    const command = { imei, ...clip, mediaType, storageType, conditions, ...server };
+    const command = { imei, ...clip, mediaType, storageType, conditions, ...server, ...requester };
     const { responseId, result, videoId } = await callUseCase(
       bus,
       deviceApi.requestUpload,
