@@ -24,9 +24,7 @@ const largeInteger = /^-?\d{16,}$/;
 
 /** Parses a valid JSON text; an integer of 16 digits or more becomes a bigint. */
 export function parseBigInt(text: string): unknown {
-  const marked = text.replaceAll(stringOrNumber, (token) =>
-    largeInteger.test(token) ? `"${marker}${token}"` : token,
-  );
+  const marked = text.replaceAll(stringOrNumber, (token) => (largeInteger.test(token) ? `"${marker}${token}"` : token));
   return JSON.parse(marked, (_key, value: unknown) =>
     typeof value === 'string' && value.startsWith(marker) ? BigInt(value.slice(marker.length)) : value,
   );
