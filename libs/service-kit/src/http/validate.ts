@@ -105,7 +105,7 @@ export function compileParameters(
   const properties = Object.entries(schema.properties as Record<string, ParameterSchema>);
   const check = lazyCheck(parameterAjv, {
     ...schema,
-    properties: toCheckableProperties(schema.properties as Record<string, ParameterSchema>),
+    properties: toCheckableProperties(schema.properties),
   });
   return (raw, names = new SentNames()) => {
     const value: Record<string, unknown> = {};
