@@ -1,3 +1,4 @@
+export { type DelayedJobKeys, DelayedJobs } from './delayed-jobs.ts';
 export {
   computeDeliveryId,
   type DeliveryRepository,
