@@ -2,7 +2,7 @@ import { ensureStreams } from '@fleet/bus';
 import { type Lifecycle, type Running, retryUntilSuccess } from '@fleet/service-kit';
 import type { ReturningTerminals } from '../telemetry/publish-positions.ts';
 import { consumeMediaFiles } from './media-files.ts';
-import { Presence, type PresenceTimes } from './presence.ts';
+import { type OnlineStatusTimings, startOnlineStatusConsumer } from './online-status/online-status-consumer.ts';
 import { consumeStreams } from './streams.ts';
 import { terminalHandlers } from './terminal-handlers.ts';
 import { consumeTerminalMessages } from './terminal-messages.ts';
@@ -22,7 +22,7 @@ export interface EventConsumers {
 export function startEventConsumers(
   deps: EventConsumerDeps,
   lifecycle: Lifecycle,
-  times?: PresenceTimes,
+  timings?: OnlineStatusTimings,
 ): EventConsumers {
   const consumers: Running[] = [];
   const startup = retryUntilSuccess(
@@ -42,7 +42,7 @@ export function startEventConsumers(
   });
   const streams = consumeStreams(deps);
   lifecycle.onStop('streams', () => streams.stop());
-  const presence = new Presence(deps, times);
-  lifecycle.onStop('presence', () => presence.stop());
-  return { onReports: (imeis, returned) => presence.onReports(imeis, returned) };
+  const onlineStatus = startOnlineStatusConsumer(deps, timings);
+  lifecycle.onStop('online status', () => onlineStatus.stop());
+  return { onReports: (imeis, returned) => onlineStatus.onReports(imeis, returned) };
 }

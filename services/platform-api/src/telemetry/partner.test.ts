@@ -10,7 +10,7 @@ import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { LastLocation } from '../domains/last-positions/schema.ts';
 import { readLastLocations } from '../domains/last-positions/store.ts';
 import { readPositions } from '../domains/positions/bucket-reader.ts';
-import { PresenceStore } from '../event-consumers/presence-store.ts';
+import { createCheckSchedule, OnlineStatusStore } from '../event-consumers/online-status/online-status-store.ts';
 import { newImei } from '../testing/fake-terminals.ts';
 import { type Client, type Data, PlatformHarness } from '../testing/platform-harness.ts';
 
@@ -164,8 +164,8 @@ describe('pushes of partners', () => {
     const longAgoMs = Date.now() - 30 * minuteMs;
     for (const { id: _id } of [living, silent])
       await harness.records.collection('vehicles').updateOne({ _id }, { $set: { createdAt: new Date(longAgoMs) } });
-    const store = new PresenceStore(harness.deps.redis);
-    const isNoticed = async ({ imei }: Vehicle): Promise<boolean> => (await store.noticed(imei)) !== null;
+    const store = new OnlineStatusStore(harness.deps.redis);
+    const isStored = async ({ imei }: Vehicle): Promise<boolean> => (await store.find(imei)) !== null;
     const position = { latitude: 48.1, longitude: 11.5, timestamp: longAgoMs, speed: 60, course: 0, altitude: null };
     const unknown = { satellites: null, odometerKm: null, batteryPercent: null, temperatureC: null, driver: null };
     // In one message: between two messages the device would have returned.
@@ -183,13 +183,13 @@ describe('pushes of partners', () => {
     await publish(living.imei, first, [nowMs, { kind: 'heartbeat', accountId, heartbeat }]);
     await publish(silent.imei, first);
     await waitFor(async () => (await lastOf(living))?.heardAtMs === nowMs && (await lastOf(silent)) !== undefined);
-    await waitFor(async () => (await isNoticed(living)) && (await isNoticed(silent)));
+    await waitFor(async () => (await isStored(living)) && (await isStored(silent)));
     for (const { imei } of [living, silent]) {
-      await store.notice(imei, { connected: true, isOffline: false, seenMs: longAgoMs });
-      await store.lookAgain(imei, 0);
+      await store.save(imei, { connected: true, isOffline: false, seenMs: longAgoMs });
+      await createCheckSchedule(harness.deps.redis).schedule(imei, 0);
     }
     await waitFor(async () => (await typesOf(silent)).includes('device_offline'));
-    await waitFor(async () => (await store.noticed(living.imei))?.seenMs === nowMs);
+    await waitFor(async () => (await store.find(living.imei))?.seenMs === nowMs);
     expect(await typesOf(living)).toEqual([]);
     expect(await response(living)).toMatchObject({
       state: 'stopped',

@@ -16,7 +16,7 @@ import { readLastLocations, writeLastLocation } from '../domains/last-positions/
 import { readPositions } from '../domains/positions/bucket-reader.ts';
 import { readStates } from '../domains/vehicle-states/queries.ts';
 import type { AttachmentRequest } from '../event-consumers/attachment-request-store.ts';
-import { PresenceStore } from '../event-consumers/presence-store.ts';
+import { OnlineStatusStore } from '../event-consumers/online-status/online-status-store.ts';
 import { FakeTerminals, newImei } from '../testing/fake-terminals.ts';
 import { lastLocationAt } from '../testing/last-location.ts';
 import { LiveEventRecorder } from '../testing/live-event-recorder.ts';
@@ -217,7 +217,7 @@ describe('telemetry', () => {
     const longAgoMs = Date.now() - 3_600_000;
     const before = { ...lastLocationAt(vehicle.imei, 22.5, 114.1), timestamp: longAgoMs, serverTimestamp: longAgoMs };
     await writeLastLocation(harness.deps.redis, before);
-    await new PresenceStore(harness.deps.redis).notice(vehicle.imei, {
+    await new OnlineStatusStore(harness.deps.redis).save(vehicle.imei, {
       connected: false,
       isOffline: true,
       seenMs: longAgoMs,

@@ -3,7 +3,10 @@ import { terminalRegistration } from '@fleet/jt808';
 import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { deviceDetailHandlers } from '../../event-consumers/device-details.ts';
-import { Presence } from '../../event-consumers/presence.ts';
+import {
+  type OnlineStatusConsumer,
+  startOnlineStatusConsumer,
+} from '../../event-consumers/online-status/online-status-consumer.ts';
 import { FakeTerminals, newImei } from '../../testing/fake-terminals.ts';
 import { lastLocationAt } from '../../testing/last-location.ts';
 import { type Client, type Data, PlatformHarness } from '../../testing/platform-harness.ts';
@@ -19,17 +22,20 @@ jest.setTimeout(60_000);
 let harness: PlatformHarness;
 let operator: Client;
 let owner: Client;
-let presence: Presence;
+let onlineStatus: OnlineStatusConsumer;
 let terminals: FakeTerminals;
 beforeAll(async () => {
   harness = await PlatformHarness.open();
   operator = harness.as(await harness.user('superadmin'));
   owner = harness.as(harness.ours.owner);
-  presence = new Presence(harness.deps, { offlineAfterMs: 600_000, sweepEveryMs: 3_600_000, firstReportMs: 0 });
+  onlineStatus = startOnlineStatusConsumer(harness.deps, {
+    pollIntervalMs: 3_600_000,
+    firstReportTimeoutMs: 0,
+  });
   terminals = new FakeTerminals(harness.deps);
 });
 afterAll(async () => {
-  await presence?.stop();
+  await onlineStatus?.stop();
   await terminals?.close();
   await harness?.close();
 });

@@ -2,27 +2,27 @@ import { publish, sessionChanged } from '@fleet/bus';
 import { releaseDevice } from '@fleet/storage';
 import { ServerProcess, waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { writeLastLocation } from '../domains/last-positions/store.ts';
-import { FakeTerminals, newImei } from '../testing/fake-terminals.ts';
-import { lastLocationAt } from '../testing/last-location.ts';
-import { LiveEventRecorder } from '../testing/live-event-recorder.ts';
-import { type Client, type Data, PlatformHarness } from '../testing/platform-harness.ts';
-import { Presence } from './presence.ts';
-import { PresenceStore } from './presence-store.ts';
+import { writeLastLocation } from '../../domains/last-positions/store.ts';
+import { FakeTerminals, newImei } from '../../testing/fake-terminals.ts';
+import { lastLocationAt } from '../../testing/last-location.ts';
+import { LiveEventRecorder } from '../../testing/live-event-recorder.ts';
+import { type Client, type Data, PlatformHarness } from '../../testing/platform-harness.ts';
+import { type OnlineStatusConsumer, startOnlineStatusConsumer } from './online-status-consumer.ts';
+import { createCheckSchedule, OnlineStatusStore } from './online-status-store.ts';
 
 // Uses real servers, which respond late on a busy machine.
 jest.setTimeout(90_000);
 
 const minuteMs = 60_000;
 /** No jobs except those of a test, which also end all waiting. */
-const times = { offlineAfterMs: 10 * minuteMs, sweepEveryMs: 3_600_000, firstReportMs: 3_600_000 };
+const timings = { pollIntervalMs: 3_600_000, firstReportTimeoutMs: 3_600_000 };
 
 describe('the online status', () => {
   let redis: ServerProcess;
   let harness: PlatformHarness;
   let api: Client;
   let liveEvents: LiveEventRecorder;
-  let presence: Presence;
+  let consumer: OnlineStatusConsumer;
   let terminals: FakeTerminals;
   let count = 0;
 
@@ -35,12 +35,12 @@ describe('the online status', () => {
     });
     api = harness.as(harness.ours.owner);
     liveEvents = new LiveEventRecorder(harness);
-    presence = new Presence(harness.deps, times);
+    consumer = startOnlineStatusConsumer(harness.deps, timings);
     terminals = new FakeTerminals(harness.deps);
   });
   afterAll(async () => {
     liveEvents.stop();
-    await presence.stop();
+    await consumer.stop();
     await terminals.close();
     await harness.close();
     await redis.remove();
@@ -59,12 +59,16 @@ describe('the online status', () => {
     await writeLastLocation(harness.deps.redis, location);
     return atMs;
   };
-  const store = () => new PresenceStore(harness.deps.redis);
-  const isNoticed = async (imei: string): Promise<boolean> => (await store().noticed(imei)) !== null;
+  const store = () => new OnlineStatusStore(harness.deps.redis);
+  const isStored = async (imei: string): Promise<boolean> => (await store().find(imei)) !== null;
+  const isCheckedWithin = async (minutes: number, imei: string): Promise<boolean> => {
+    const dueMs = await harness.deps.redis.zScore('presence:due', imei);
+    return dueMs !== null && dueMs <= Date.now() + minutes * minuteMs;
+  };
   const found = async (vehicleId: number, type: string): Promise<readonly Data[]> =>
     (await api.get(`/api/notifications?type=${type}&limit=100`)).items.filter(({ vehicle_id: id }) => id === vehicleId);
-  const sweepAt = async (minutes: number): Promise<void> => {
-    await presence.sweep(Date.now() + minutes * minuteMs);
+  const checkAt = async (minutes: number): Promise<void> => {
+    await consumer.checkDue(Date.now() + minutes * minuteMs);
     // Its event was received.
     await harness.bus.nc.flush();
   };
@@ -72,13 +76,13 @@ describe('the online status', () => {
   it('is offline once after ten minutes of silence, and online at the next report', async () => {
     const { id, imei } = await newVehicle();
     await reported(imei, 0);
-    presence.onReports([imei], new Map());
-    await waitFor(() => isNoticed(imei));
+    consumer.onReports([imei], new Map());
+    await waitFor(() => isStored(imei));
     const lastMs = await reported(imei, 11);
     // The status is as old as the report.
-    await store().notice(imei, { connected: false, isOffline: false, seenMs: lastMs });
-    await sweepAt(11);
-    await sweepAt(30);
+    await store().save(imei, { connected: false, isOffline: false, seenMs: lastMs });
+    await checkAt(11);
+    await checkAt(30);
     const [offline, ...more] = await found(id, 'device_offline');
     expect(more).toEqual([]);
     expect(offline).toMatchObject({
@@ -96,7 +100,7 @@ describe('the online status', () => {
     });
 
     const backMs = await reported(imei, 0);
-    presence.onReports([imei], new Map(), Date.now() + 20 * minuteMs);
+    consumer.onReports([imei], new Map(), Date.now() + 20 * minuteMs);
     await waitFor(async () => (await found(id, 'device_online')).length > 0);
     expect((await found(id, 'device_online'))[0]).toMatchObject({
       timestamp: backMs,
@@ -107,18 +111,18 @@ describe('the online status', () => {
   it('stays online for a terminal that reports in the meantime', async () => {
     const { id, imei } = await newVehicle();
     await reported(imei, 0);
-    presence.onReports([imei], new Map());
-    await waitFor(() => isNoticed(imei));
-    await sweepAt(11);
+    consumer.onReports([imei], new Map());
+    await waitFor(() => isStored(imei));
+    await checkAt(11);
     expect(await found(id, 'device_offline')).toEqual([]);
-    expect(await store().due(Date.now() + 11 * minuteMs, 1000)).toContain(imei);
+    expect(await isCheckedWithin(11, imei)).toBe(true);
   });
 
   it('publishes no return for the first report ever', async () => {
     const { id, imei } = await newVehicle();
     await reported(imei, 0);
-    presence.onReports([imei], new Map());
-    await waitFor(() => isNoticed(imei));
+    consumer.onReports([imei], new Map());
+    await waitFor(() => isStored(imei));
     expect(await found(id, 'device_online')).toEqual([]);
   });
 
@@ -127,7 +131,7 @@ describe('the online status', () => {
     await terminals.connect(imei);
     await waitFor(async () => {
       publish(harness.bus, sessionChanged, { imei, isOnline: true, atMs: Date.now() });
-      await sweepAt(120);
+      await checkAt(120);
       return liveEvents.of('status', id).length > 0;
     });
     expect(liveEvents.of('status', id)[0]).toMatchObject({
@@ -148,14 +152,14 @@ describe('the online status', () => {
   it('is connected after a gap below ten minutes, also if the report is processed first', async () => {
     const { id, imei } = await newVehicle();
     const lastMs = await reported(imei, 6);
-    await store().notice(imei, { connected: false, isOffline: false, seenMs: lastMs });
+    await store().save(imei, { connected: false, isOffline: false, seenMs: lastMs });
     // Its session exists and was not published yet.
     await terminals.connect(imei);
     const { latitude, longitude, ...rest } = lastLocationAt(imei, 22.5, 114.1);
     const nowMs = Date.now();
     const moving = { ...rest, latitude, longitude, timestamp: nowMs, serverTimestamp: nowMs, speed: 50, acc: true };
     await writeLastLocation(harness.deps.redis, moving);
-    presence.onReports([imei], new Map());
+    consumer.onReports([imei], new Map());
     await waitFor(() => liveEvents.of('status', id).length > 0);
     expect(liveEvents.of('status', id)[0]).toMatchObject({ connected: true, state: 'moving' });
   });
@@ -165,23 +169,21 @@ describe('the online status', () => {
     const comesBack = async (): Promise<{ id: number; imei: string }> => {
       const vehicle = await newVehicle();
       const lastMs = await reported(vehicle.imei, 60);
-      await store().notice(vehicle.imei, { connected: false, isOffline: true, seenMs: lastMs });
+      await store().save(vehicle.imei, { connected: false, isOffline: true, seenMs: lastMs });
       await terminals.connect(vehicle.imei);
       return vehicle;
     };
-    const isAwaited = async (imei: string): Promise<boolean> =>
-      (await store().due(Date.now() + 120 * minuteMs, 1_000)).includes(imei);
     const publishSession = (imei: string): Promise<boolean> =>
       waitFor(async () => {
         publish(harness.bus, sessionChanged, { imei, isOnline: true, atMs: Date.now() });
-        return isAwaited(imei);
+        return isCheckedWithin(120, imei);
       });
     /** Telemetry has applied its first report. */
     const reports = async (imei: string, speed: number): Promise<void> => {
       const nowMs = Date.now();
       const location = { ...lastLocationAt(imei, 22.5, 114.1), timestamp: nowMs, serverTimestamp: nowMs, speed };
       await writeLastLocation(harness.deps.redis, location);
-      presence.onReports([imei], new Map([[imei, nowMs]]));
+      consumer.onReports([imei], new Map([[imei, nowMs]]));
     };
     const statuses = (id: number) =>
       liveEvents.of('status', id).map(({ previous_state: from, state, connected }) => [from, state, connected]);
@@ -195,7 +197,7 @@ describe('the online status', () => {
       expect(statuses(id)).toEqual([]);
       await reports(imei, speed);
       await waitFor(() => statuses(id).length > 0);
-      await sweepAt(120);
+      await checkAt(120);
       expect(statuses(id)).toEqual([['offline', state, true]]);
     });
 
@@ -204,20 +206,20 @@ describe('the online status', () => {
       await reports(imei, 50);
       await waitFor(() => statuses(id).length > 0);
       await publishSession(imei);
-      await sweepAt(120);
+      await checkAt(120);
       expect(statuses(id)).toEqual([['offline', 'moving', true]]);
     });
 
     it('publishes one event if the report is known before there is a session', async () => {
       const { id, imei } = await newVehicle();
       const lastMs = await reported(imei, 60);
-      await store().notice(imei, { connected: false, isOffline: true, seenMs: lastMs });
+      await store().save(imei, { connected: false, isOffline: true, seenMs: lastMs });
       await reports(imei, 50);
-      await waitFor(() => isAwaited(imei));
+      await waitFor(() => isCheckedWithin(120, imei));
       await terminals.connect(imei);
       publish(harness.bus, sessionChanged, { imei, isOnline: true, atMs: Date.now() });
       await waitFor(() => statuses(id).some(([_from, _state, connected]) => connected === true));
-      await sweepAt(120);
+      await checkAt(120);
       expect(statuses(id).filter(([from]) => from === 'offline')).toHaveLength(1);
     });
 
@@ -225,11 +227,11 @@ describe('the online status', () => {
       const { id, imei } = await comesBack();
       await harness.deps.redis.set(`presence-lock:${imei}`, 'another', { expiration: { type: 'EX', value: 3_600 } });
       await reports(imei, 50);
-      await waitFor(() => isAwaited(imei));
+      await waitFor(() => isCheckedWithin(120, imei));
       expect(statuses(id)).toEqual([]);
       await harness.deps.redis.del(`presence-lock:${imei}`);
       await waitFor(() => statuses(id).length > 0);
-      await sweepAt(120);
+      await checkAt(120);
       expect(statuses(id)).toEqual([['offline', 'moving', true]]);
     });
 
@@ -237,12 +239,12 @@ describe('the online status', () => {
       const { id, imei } = await newVehicle();
       const lastMs = await reported(imei, 0);
       // Heartbeats kept it alive, so it is not offline.
-      await store().notice(imei, { connected: false, isOffline: false, seenMs: lastMs });
-      await store().lookAgain(imei, lastMs + 60 * minuteMs);
+      await store().save(imei, { connected: false, isOffline: false, seenMs: lastMs });
+      await createCheckSchedule(harness.deps.redis).schedule(imei, lastMs + 60 * minuteMs);
       const { redis } = harness.deps;
-      const [due, noticed] = ['presence:due', `presence:${imei}`];
+      const [due, status] = ['presence:due', `presence:${imei}`];
       // Neither the status nor the schedule is available.
-      for (const key of [due, noticed]) {
+      for (const key of [due, status]) {
         await redis.rename(key, `kept-${key}`);
         await redis.lPush(key, 'of another kind');
       }
@@ -252,7 +254,7 @@ describe('the online status', () => {
       await waitFor(() => warned().includes('could not check the online status'));
       expect(warned()).toContain('could not schedule an online check');
       warn.mockRestore();
-      for (const key of [due, noticed]) await redis.rename(`kept-${key}`, key);
+      for (const key of [due, status]) await redis.rename(`kept-${key}`, key);
       await waitFor(() => statuses(id).length > 0);
       expect(statuses(id)).toEqual([['stopped', 'moving', false]]);
     });
@@ -262,7 +264,7 @@ describe('the online status', () => {
       await publishSession(imei);
       // A job skips terminals that another replica is checking.
       await waitFor(async () => {
-        await sweepAt(120);
+        await checkAt(120);
         return statuses(id).length > 0;
       });
       expect(statuses(id)).toEqual([['offline', 'stopped', true]]);
@@ -278,15 +280,15 @@ describe('the online status', () => {
   it('gets a notification that a dead replica had begun, once', async () => {
     const { id, imei } = await newVehicle();
     const lastMs = await reported(imei, 30);
-    await store().notice(imei, { connected: false, isOffline: false, seenMs: lastMs });
-    await store().lookAgain(imei, 0);
+    await store().save(imei, { connected: false, isOffline: false, seenMs: lastMs });
+    await createCheckSchedule(harness.deps.redis).schedule(imei, 0);
     const raise = jest.spyOn(harness.deps.notifications, 'raise');
     raise.mockRejectedValueOnce(new Error('died'));
-    await expect(presence.sweep()).rejects.toThrow('died');
-    expect((await store().noticed(imei))?.pending?.raised.type).toBe('device_offline');
-    await presence.sweep(Date.now() + minuteMs);
+    await expect(consumer.checkDue()).rejects.toThrow('died');
+    expect((await store().find(imei))?.pending?.raised.type).toBe('device_offline');
+    await consumer.checkDue(Date.now() + minuteMs);
     raise.mockRestore();
-    expect((await store().noticed(imei))?.pending).toBeUndefined();
+    expect((await store().find(imei))?.pending).toBeUndefined();
     expect(await found(id, 'device_offline')).toHaveLength(1);
   });
 
@@ -294,22 +296,21 @@ describe('the online status', () => {
     const [silent, away] = [await newVehicle(), await newVehicle()];
     for (const { imei } of [silent, away]) {
       await reported(imei, 0);
-      presence.onReports([imei], new Map());
-      await waitFor(() => isNoticed(imei));
+      consumer.onReports([imei], new Map());
+      await waitFor(() => isStored(imei));
     }
     const lastMs = await reported(away.imei, 30);
-    await store().notice(away.imei, { connected: false, isOffline: false, seenMs: lastMs });
-    await store().lookAgain(away.imei, 0);
-    await presence.sweep();
+    await store().save(away.imei, { connected: false, isOffline: false, seenMs: lastMs });
+    await createCheckSchedule(harness.deps.redis).schedule(away.imei, 0);
+    await consumer.checkDue();
     expect(await found(away.id, 'device_offline')).toHaveLength(1);
 
     await harness.deps.redis.flushDb();
-    await presence.sweep();
-    const due = await store().due(Date.now() + 11 * minuteMs, 1000);
-    expect(due).toContain(silent.imei);
-    expect(due).not.toContain(away.imei);
+    await consumer.checkDue();
+    expect(await isCheckedWithin(11, silent.imei)).toBe(true);
+    expect(await isCheckedWithin(11, away.imei)).toBe(false);
     await reported(away.imei, 0);
-    presence.onReports([away.imei], new Map(), Date.now() + 20 * minuteMs);
+    consumer.onReports([away.imei], new Map(), Date.now() + 20 * minuteMs);
     await waitFor(async () => (await found(away.id, 'device_online')).length > 0);
     expect(await found(silent.id, 'device_online')).toEqual([]);
   });
