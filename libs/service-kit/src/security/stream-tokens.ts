@@ -1,6 +1,6 @@
-import { createHash, hkdfSync } from 'node:crypto';
+import { createHash, createHmac, hkdfSync } from 'node:crypto';
 import { Ajv } from 'ajv';
-import { EncryptJWT, errors, type JWTPayload, jwtDecrypt, jwtVerify, SignJWT } from 'jose';
+import { EncryptJWT, errors, type JWTPayload, jwtDecrypt, jwtVerify } from 'jose';
 import { type Static, Type } from 'typebox';
 import { AppError } from '../http/errors.ts';
 import { lazyCheck, type SchemaCheck } from '../runtime/lazy-check.ts';
@@ -82,17 +82,13 @@ export class StreamTokens {
     this.#lifetimeSeconds = lifetimeSeconds;
   }
 
-  /** Issues a token that opens one stream. */
-  async issue({ imei, channel, kind, caller }: StreamGrant, now = new Date()): Promise<IssuedToken> {
-    const [{ id: kid, signing }] = this.#keys;
+  /** Issues a token that opens one stream. Synchronous, for websocket events that name a URL for each receiver. */
+  issue({ imei, channel, kind, caller }: StreamGrant, now = new Date()): IssuedToken {
+    const [key] = this.#keys;
     const { issuedAt, expiresAt } = this.#lifetime(now);
-    const token = await new SignJWT({ imei, ch: channel, kind, ...writeSubject(caller) })
-      .setProtectedHeader({ alg: 'HS256', kid, typ: 'JWT' })
-      .setAudience(audience)
-      .setIssuedAt(issuedAt)
-      .setExpirationTime(expiresAt)
-      .sign(signing);
-    return { token, expiresAt };
+    const claims = { imei, ch: channel, kind, ...writeSubject(caller) };
+    const times = { aud: audience, iat: issuedAt, exp: Math.floor(expiresAt.getTime() / 1000) };
+    return { token: signToken({ ...claims, ...times }, key), expiresAt };
   }
 
   /** Returns the content of a token; throws 401 `token_expired` or `token_invalid`. */
@@ -167,6 +163,14 @@ function deriveKey(secret: string): Key {
   const signing = derive('fleet stream tokens, signature');
   const kid = createHash('sha256').update(signing).digest('hex').slice(0, 8);
   return { id: kid, signing, encryption: derive('fleet stream tokens, encryption') };
+}
+
+const toBase64url = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
+
+/** Returns a JWT with HS256. */
+function signToken(claims: object, { id: kid, signing }: Key): string {
+  const signed = `${toBase64url({ alg: 'HS256', kid, typ: 'JWT' })}.${toBase64url(claims)}`;
+  return `${signed}.${createHmac('sha256', signing).update(signed).digest('base64url')}`;
 }
 
 const invalidToken = (cause?: unknown): AppError =>

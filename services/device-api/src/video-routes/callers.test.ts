@@ -216,9 +216,9 @@ describe('a stream token', () => {
     const { caller } = newUser(imei);
     const grant = { imei, channel: 1, kind: 'live', caller } as const;
     const forger = new StreamTokens({ secrets: 'another-secret-of-tests', lifetimeSeconds: 600 });
-    const { token: forged } = await forger.issue(grant);
-    const { token: expired } = await tokens.issue(grant, new Date(Date.now() - 700_000));
-    const { token: anonymous } = await tokens.issue({ ...grant, caller: { kind: 'anonymous' } });
+    const { token: forged } = forger.issue(grant);
+    const { token: expired } = tokens.issue(grant, new Date(Date.now() - 700_000));
+    const { token: anonymous } = tokens.issue({ ...grant, caller: { kind: 'anonymous' } });
     for (const token of [forged, expired, anonymous, 'x', '', 'a.b.c']) {
       expect(await statusOf(streamPath(imei, `?token=${token}`))).toBe(401);
       const headers = { 'x-api-key': platform.newKey() };

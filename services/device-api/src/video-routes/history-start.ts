@@ -34,6 +34,6 @@ export const historyStart = (deps: Deps) =>
       const request = toPlaybackRequest({ ...body, imei: params.imei });
       const generalResponse = await startPlayback(deps, request, createCommandContext(deps, context));
       const stream = { imei: params.imei, channel: body.channel, kind: 'history' } as const;
-      return { ...toGeneralResponseBody(generalResponse), ...(await createStreamUrl(deps, stream, context)) };
+      return { ...toGeneralResponseBody(generalResponse), ...createStreamUrl(deps, stream, context) };
     },
   });

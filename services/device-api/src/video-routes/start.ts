@@ -69,7 +69,7 @@ export const start = (deps: Deps) =>
       const stream = { imei: params.imei, channel: request.channel, kind: 'live' } as const;
       return {
         ...toGeneralResponseBody(generalResponse),
-        ...(await createStreamUrl(deps, stream, context)),
+        ...createStreamUrl(deps, stream, context),
         talk_url: null,
       };
     },

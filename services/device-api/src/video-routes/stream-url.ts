@@ -18,15 +18,15 @@ export const streamUrlFields = {
 };
 
 /** Returns the URL with which the caller of a request opens a stream; `imei` is as the caller wrote it. */
-export async function createStreamUrl(
+export function createStreamUrl(
   { guard, streamTokens }: Pick<Deps, 'guard' | 'streamTokens'>,
   { imei, channel, kind }: { readonly imei: string; readonly channel: number; readonly kind: 'live' | 'history' },
   context: RequestContext,
-): Promise<{ stream_url: string; token_expires_at: string }> {
+): { stream_url: string; token_expires_at: string } {
   const caller = guard.getCaller(context);
   // Guests of a share link reach no route that names a device.
   if (caller.kind === 'link') throw new Error('a guest has no stream URL of a device');
-  const { token, expiresAt } = await streamTokens.issue({ imei: canonicalImei(imei), channel, kind, caller });
+  const { token, expiresAt } = streamTokens.issue({ imei: canonicalImei(imei), channel, kind, caller });
   const { protocol, host } = context.request;
   const query = new URLSearchParams({ ...(kind === 'history' ? { kind } : {}), token });
   return {

@@ -30,8 +30,8 @@ const deviceErrors = {
 } as const;
 
 export function dashcamRoutes(deps: Deps): PlatformRoute[] {
-  const respond = async (caller: Caller, { vehicle, imei, state }: VehicleStream): Promise<StreamResponse> =>
-    toStreamResponse(vehicle, state, await createStreamUrl(deps, caller, { imei, channel: state.channel }));
+  const respond = (caller: Caller, { vehicle, imei, state }: VehicleStream): StreamResponse =>
+    toStreamResponse(vehicle, state, createStreamUrl(deps, caller, { imei, channel: state.channel }));
   return [
     platformRoute({
       method: 'post',
@@ -51,7 +51,7 @@ export function dashcamRoutes(deps: Deps): PlatformRoute[] {
       handle: async ({ params: { vehicleId }, body, context }) => {
         const caller = getCaller(context);
         const trace = { correlationId: context.requestId };
-        return { data: await respond(caller, await startStream(deps, caller, vehicleId, body, trace)) };
+        return { data: respond(caller, await startStream(deps, caller, vehicleId, body, trace)) };
       },
     }),
     platformRoute({
@@ -72,7 +72,7 @@ export function dashcamRoutes(deps: Deps): PlatformRoute[] {
       handle: async ({ params: { vehicleId }, body, context }) => {
         const caller = getCaller(context);
         const streams = await stopStreams(deps, caller, vehicleId, body, { correlationId: context.requestId });
-        return { data: await Promise.all(streams.map((stream) => respond(caller, stream))) };
+        return { data: streams.map((stream) => respond(caller, stream)) };
       },
     }),
     platformRoute({
@@ -93,7 +93,7 @@ export function dashcamRoutes(deps: Deps): PlatformRoute[] {
       handle: async ({ params: { vehicleId }, query, context }) => {
         const caller = getCaller(context);
         const trace = { correlationId: context.requestId };
-        return { data: await respond(caller, await getStream(deps, caller, vehicleId, query, trace)) };
+        return { data: respond(caller, await getStream(deps, caller, vehicleId, query, trace)) };
       },
     }),
   ];

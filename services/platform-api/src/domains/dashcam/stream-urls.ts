@@ -23,12 +23,12 @@ export function getStreamAddress(videoBaseUrl: string, imei: string, channel: nu
 }
 
 /** Creates the URL with which a user opens a live stream; it is valid until the token expires. */
-export async function createStreamUrl(
+export function createStreamUrl(
   { config, streamTokens }: StreamUrlDeps,
   { accountId, userId, sessionId, mintedByKeyId, keyId }: StreamUser,
   { imei, channel }: { readonly imei: string; readonly channel: number },
-): Promise<StreamUrl> {
+): StreamUrl {
   const caller = { kind: 'user', accountId, userId, sessionId, mintedByKeyId, keyId } as const;
-  const { token, expiresAt } = await streamTokens.issue({ imei, channel, kind: 'live', caller });
+  const { token, expiresAt } = streamTokens.issue({ imei, channel, kind: 'live', caller });
   return { url: `${getStreamAddress(config.VIDEO_BASE_URL, imei, channel)}?token=${token}`, expiresAt };
 }
