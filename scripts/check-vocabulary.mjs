@@ -1,14 +1,11 @@
 // Checks identifiers, comments, test titles and documents against scripts/vocabulary.mjs. Prints the words to replace
-// and exits with 1 if there are any. `--figures` prints how often some words occur in 10,000 words of comments.
+// and exits with 1 if there are any.
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from './steps.mjs';
+import { tokens } from './structure/comment-words.mjs';
 import { allowedFields, identifierWords, phrases } from './vocabulary.mjs';
-
-/** Matches the tokens of a source file. The order of the alternatives matters. */
-const tokens =
-  /(?<comment>\/\/[^\n]*|\/\*[\s\S]*?\*\/)|(?<string>'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*")|(?<template>`(?:[^`\\]|\\.)*`)|(?<regexp>(?<=[(,=:[!&|?{};\n>]\s*)\/(?![*/])(?:[^/\\\n[]|\\.|\[(?:[^\]\\\n]|\\.)*\])+\/[dgimsuvy]*)|(?<name>[#$A-Z_a-z][\w$]*)/g;
 
 const ignored = /^(?:scripts\/vocabulary\.mjs|docs\/glossary\.md|pnpm-lock\.yaml)$/;
 const testTitle = /\b(?:describe|it|test)(?:\.\w+)*\($/;
@@ -70,26 +67,5 @@ for (const file of files.filter((name) => /\.(?:ts|tsx|mjs|md)$/.test(name) && !
   else checkSource(file, text, report);
 }
 
-const counted = {
-  'tell, told, ask, answer':
-    /^(?:un)?(?:tell|tells|told|telling|ask|asks|asked|asking|answer|answers|answered|answering)$/,
-  'anew, whoever': /^(?:anew|whoever)$/,
-  'behind, kept': /^(?:behind|kept)$/,
-};
-
-/** Prints how often the counted words occur in 10,000 words of comments. */
-function printFigures() {
-  const words = files
-    .filter((name) => /\.(?:ts|tsx|mjs)$/.test(name) && !ignored.test(name))
-    .flatMap((file) => [...readFileSync(join(root, file), 'utf8').matchAll(tokens)])
-    .flatMap(({ groups }) => groups.comment?.toLowerCase().match(/[a-z']+/g) ?? []);
-  console.log(`${words.length} words of comments`);
-  for (const [name, pattern] of Object.entries(counted)) {
-    const found = words.filter((word) => pattern.test(word)).length;
-    console.log(`${name}: ${((found / words.length) * 10_000).toFixed(1)} in 10,000`);
-  }
-}
-
-if (process.argv.includes('--figures')) printFigures();
 if (hits.length > 0) console.log(`${hits.join('\n')}\n${hits.length} words to replace (docs/glossary.md)`);
 process.exitCode = hits.length > 0 ? 1 : 0;
