@@ -2,9 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { openDriverSession } from '../domains/drivers/sessions.ts';
 import { driverCollection } from '../domains/drivers/store.ts';
-import { writeLastLocation } from '../domains/last-positions/store.ts';
 import { vehicleCollection } from '../domains/vehicles/store.ts';
-import { lastLocationAt } from '../testing/last-location.ts';
+import { lastLocationAt, writeLastLocation } from '../testing/last-location.ts';
 import { PlatformHarness } from '../testing/platform-harness.ts';
 import { makeTenantData } from '../testing/tenant-data.ts';
 

@@ -3,9 +3,8 @@ import { driverReport, queryAttributesResponse, terminalRegistration } from '@fl
 import { createReservation } from '@fleet/storage';
 import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { writeLastLocation } from '../domains/last-positions/store.ts';
 import { newImei } from '../testing/fake-terminals.ts';
-import { lastLocationAt } from '../testing/last-location.ts';
+import { lastLocationAt, writeLastLocation } from '../testing/last-location.ts';
 import { LiveEventRecorder } from '../testing/live-event-recorder.ts';
 import { type Client, type Data, PlatformHarness } from '../testing/platform-harness.ts';
 import { publishTerminalMessage } from '../testing/terminal-messages.ts';

@@ -34,9 +34,3 @@ export const readThresholds = (config: ConfigOf<typeof thresholdSettings>): Vehi
   movingFromKmh: config.MOVING_FROM_KMH,
   offlineAfterMs: config.OFFLINE_AFTER_MS,
 });
-
-/** Default thresholds. */
-export const defaultThresholds: VehicleThresholds = {
-  movingFromKmh: thresholdSettings.MOVING_FROM_KMH.default,
-  offlineAfterMs: thresholdSettings.OFFLINE_AFTER_MS.default,
-};

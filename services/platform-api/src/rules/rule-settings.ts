@@ -1,10 +1,5 @@
 import { type ConfigOf, envSchema } from '@fleet/service-kit';
-import {
-  defaultThresholds,
-  readThresholds,
-  type thresholdSettings,
-  type VehicleThresholds,
-} from '../platform/thresholds.ts';
+import { readThresholds, type thresholdSettings, type VehicleThresholds } from '../platform/thresholds.ts';
 
 /** Thresholds of the rules that this service computes; each is a setting. */
 export interface RuleSettings extends VehicleThresholds {
@@ -93,18 +88,3 @@ export const readRuleSettings = (
   foldMs: config.RULE_DEDUPE_WINDOW_MS,
   rearmMs: config.RULE_REARM_MS,
 });
-
-/** Default settings. */
-export const defaultRuleSettings: RuleSettings = {
-  ...defaultThresholds,
-  overspeedMs: 10_000,
-  idlingMs: 300_000,
-  fuelChange: 0.1,
-  fuelChangeL: 8,
-  fuelWindowMs: 300_000,
-  lowBatteryPercent: 20,
-  nightFromHour: 23,
-  nightToHour: 5,
-  foldMs: 30_000,
-  rearmMs: 60_000,
-};

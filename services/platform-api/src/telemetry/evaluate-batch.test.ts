@@ -2,7 +2,7 @@ import { TelemetryBatch } from '@fleet/bus';
 import { describe, expect, it } from '@jest/globals';
 import type { VehicleState } from '../domains/vehicle-states/vehicle-state.ts';
 import type { Vehicle } from '../domains/vehicles/schema.ts';
-import { defaultRuleSettings } from '../rules/rule-settings.ts';
+import { defaultRuleSettings } from '../testing/rule-harness.ts';
 import { decodedAt, evaluators, heartbeatAt, imei, partnerReportAt, startMs } from '../testing/telemetry-reports.ts';
 import { decodeBatch } from './decode-batch.ts';
 import type { Decoded } from './decode-report.ts';

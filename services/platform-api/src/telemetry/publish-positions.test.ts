@@ -1,7 +1,7 @@
 import { type Bus, decodeJson, type LiveEvent } from '@fleet/bus';
 import { describe, expect, it } from '@jest/globals';
-import { defaultThresholds } from '../platform/thresholds.ts';
 import { testPosition } from '../testing/positions.ts';
+import { defaultThresholds } from '../testing/thresholds.ts';
 import type { VehicleUpdate } from './evaluate-batch.ts';
 import { publishPositions } from './publish-positions.ts';
 

@@ -1,4 +1,6 @@
-import type { LastLocation } from '../domains/last-positions/schema.ts';
+import { terminalKey } from '@fleet/jt808';
+import type { Redis } from '@fleet/storage';
+import { type LastLocation, lastLocationKey } from '../domains/last-positions/schema.ts';
 import { testPosition } from './positions.ts';
 
 /** Returns a last position as reported just now, without optional data. */
@@ -14,3 +16,10 @@ export const lastLocationAt = (imei: string, latitude: number, longitude: number
     alarms: [],
     slowSinceMs: null,
   });
+
+/** Stores the newest position of a terminal, as telemetry does. */
+export async function writeLastLocation(redis: Redis, location: LastLocation): Promise<void> {
+  const imei = terminalKey(location.imei);
+  if (imei === null) throw new Error(`${location.imei} is not a terminal number`);
+  await redis.set(lastLocationKey(imei), JSON.stringify(location));
+}

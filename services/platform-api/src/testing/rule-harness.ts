@@ -1,3 +1,4 @@
+import { readEnv } from '@fleet/service-kit';
 import { geofenceDefaults } from '../domains/geofences/rules.ts';
 import type { Geofence } from '../domains/geofences/schema.ts';
 import { buildShape, type ShapeInput } from '../domains/geofences/shapes.ts';
@@ -5,8 +6,10 @@ import type { LastLocation } from '../domains/last-positions/schema.ts';
 import { createPath, routeDefaults } from '../domains/planned-routes/rules.ts';
 import type { StoredRoute } from '../domains/planned-routes/schema.ts';
 import { destination, type Position } from '../geometry/positions.ts';
+import { thresholdSettings } from '../platform/thresholds.ts';
+import type { GeofenceState } from '../rules/areas/geofence-rule.ts';
 import type { Finding, Outcome, Rule, RuleContext, RuleVehicle } from '../rules/rule.ts';
-import { defaultRuleSettings } from '../rules/rule-settings.ts';
+import { readRuleSettings, ruleSettings } from '../rules/rule-settings.ts';
 import type { Report } from '../telemetry/report.ts';
 import { lastLocationAt } from './last-location.ts';
 
@@ -105,6 +108,9 @@ type ContextSketch = Partial<Omit<RuleContext, 'vehicle' | 'settings'>> & {
   readonly settings?: Partial<RuleContext['settings']>;
 };
 
+/** Settings of rules without environment variables. */
+export const defaultRuleSettings = readRuleSettings(readEnv({ ...ruleSettings, ...thresholdSettings }, {}));
+
 export const contextOf = (sketch: ContextSketch = {}): RuleContext => ({
   geofences: [],
   routes: [],
@@ -156,3 +162,9 @@ export class RuleHarness<S> {
     return this.findings.map((each) => `${(each.atMs - startMs) / 1_000} ${format(each)}`);
   }
 }
+
+/** Returns the ids of the geofences that contain a vehicle, from the rule's state. */
+export const insideIds = (state: GeofenceState | undefined): number[] =>
+  Object.entries(state?.presences ?? {})
+    .filter(([, { isInside }]) => isInside)
+    .map(([id]) => Number(id));

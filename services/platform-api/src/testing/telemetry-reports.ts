@@ -14,10 +14,10 @@ import {
   type MessageDefinition,
 } from '@fleet/jt808';
 import { advanceOdometer } from '../domains/positions/odometer.ts';
-import { defaultThresholds } from '../platform/thresholds.ts';
 import { rules } from '../rules/index.ts';
 import type { DecodedHeartbeat, DecodedReport } from '../telemetry/decode-report.ts';
 import type { Evaluators, StateOrigin } from '../telemetry/evaluate-report.ts';
+import { defaultThresholds } from './thresholds.ts';
 
 /** Device time of second 0, and the transmission time of a report. */
 export const startMs = Date.parse('2026-01-31T02:00:00.000Z');

@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
 import { WebhookRepository } from '@fleet/storage';
-import { writeLastLocation } from '../domains/last-positions/store.ts';
 import { incrementUsage, insertMedia } from '../domains/media/store.ts';
 import { createMediaUrl } from '../domains/media/urls.ts';
 import { chatMessageCollection } from '../domains/messaging/store.ts';
@@ -8,6 +7,7 @@ import type { Notification } from '../domains/notifications/schema.ts';
 import { notificationsIn } from '../domains/notifications/store.ts';
 import { appendPositions } from '../domains/positions/bucket-writer.ts';
 import { mediaPodId } from './fake-media-pod.ts';
+import { writeLastLocation } from './last-location.ts';
 import { newMedia } from './media-records.ts';
 import { pdf } from './pdf.ts';
 import {

@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import { waitFor } from '@fleet/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { writeLastLocation } from '../domains/last-positions/store.ts';
+import { writeLastLocation } from '../testing/last-location.ts';
 import { LiveHarness } from '../testing/live-harness.ts';
 import { recordTestNotification } from '../testing/notifications.ts';
 import { testPosition } from '../testing/positions.ts';

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { writeLastLocation } from '../domains/last-positions/store.ts';
 import { shareLinkCollection } from '../domains/share-links/store.ts';
+import { writeLastLocation } from '../testing/last-location.ts';
 import { LiveHarness, type TestEvent } from '../testing/live-harness.ts';
 import type { Data, PlatformHarness } from '../testing/platform-harness.ts';
 import { testPosition } from '../testing/positions.ts';

@@ -1,7 +1,7 @@
 import { waitFor } from '@fleet/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { create } from '../assembly/service.ts';
-import { writeLastLocation } from '../domains/last-positions/store.ts';
+import { writeLastLocation } from '../testing/last-location.ts';
 import type { LiveClient } from '../testing/live-client.ts';
 import { LiveHarness, type TestEvent } from '../testing/live-harness.ts';
 import type { ApiResponse, Client, PlatformHarness, TestUser } from '../testing/platform-harness.ts';

@@ -2,9 +2,10 @@ import { randomInt } from 'node:crypto';
 import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { type ApiResponse, PlatformHarness, type TestUser, testPassword } from '../../testing/platform-harness.ts';
+import { computeTotpCode } from '../../testing/totp-code.ts';
 import { createKey } from '../api-keys/use-cases.ts';
 import type { User } from '../users/schema.ts';
-import { computeTotpCode, toTotpStep } from './totp.ts';
+import { toTotpStep } from './totp.ts';
 
 // The tests use real servers; the machine may be busy.
 jest.setTimeout(60_000);

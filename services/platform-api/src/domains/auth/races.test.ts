@@ -2,8 +2,9 @@ import { openDatabase } from '@fleet/storage';
 import { waitFor } from '@fleet/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { PlatformHarness, testPassword } from '../../testing/platform-harness.ts';
+import { computeTotpCode } from '../../testing/totp-code.ts';
 import { withMethod } from '../../testing/with-method.ts';
-import { computeTotpCode, toTotpStep } from './totp.ts';
+import { toTotpStep } from './totp.ts';
 
 // The tests use real servers; the machine may be busy.
 jest.setTimeout(60_000);

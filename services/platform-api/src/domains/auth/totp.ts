@@ -8,10 +8,6 @@ const issuer = 'Fleet platform';
 /** Returns a secret of 160 bits (RFC 4226, section 4) in base32. */
 export const generateTotpSecret = (): string => new Secret({ size: secretBytes }).base32;
 
-/** Returns the code of one step (RFC 4226, section 5.3). */
-export const computeTotpCode = (secret: string, step: number, digits = 6): string =>
-  HOTP.generate({ secret: Secret.fromBase32(secret), counter: step, digits });
-
 export const toTotpStep = (now: Date): number => Math.floor(now.getTime() / 1000 / stepSeconds);
 
 /**

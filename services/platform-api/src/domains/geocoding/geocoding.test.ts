@@ -4,9 +4,8 @@ import { loadConfig } from '../../assembly/config.ts';
 import { decodePolyline, encodePolyline } from '../../geometry/polyline.ts';
 import { ProviderServer } from '../../maps/testing/provider-server.ts';
 import { newImei } from '../../testing/fake-terminals.ts';
-import { lastLocationAt } from '../../testing/last-location.ts';
+import { lastLocationAt, writeLastLocation } from '../../testing/last-location.ts';
 import { type Client, PlatformHarness } from '../../testing/platform-harness.ts';
-import { writeLastLocation } from '../last-positions/store.ts';
 import { sweepAddresses } from './store.ts';
 
 jest.setTimeout(60_000);

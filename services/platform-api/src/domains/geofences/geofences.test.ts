@@ -1,9 +1,8 @@
 import { randomInt } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { newImei } from '../../testing/fake-terminals.ts';
-import { lastLocationAt as location } from '../../testing/last-location.ts';
+import { lastLocationAt as location, writeLastLocation } from '../../testing/last-location.ts';
 import { type ApiResponse, type Client, PlatformHarness } from '../../testing/platform-harness.ts';
-import { writeLastLocation } from '../last-positions/store.ts';
 
 jest.setTimeout(60_000);
 

@@ -2,9 +2,8 @@ import { randomInt } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { ProviderServer } from '../../maps/testing/provider-server.ts';
 import { newImei } from '../../testing/fake-terminals.ts';
-import { lastLocationAt } from '../../testing/last-location.ts';
+import { lastLocationAt, writeLastLocation } from '../../testing/last-location.ts';
 import { type Client, PlatformHarness } from '../../testing/platform-harness.ts';
-import { writeLastLocation } from './store.ts';
 
 jest.setTimeout(60_000);
 

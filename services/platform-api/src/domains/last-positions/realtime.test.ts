@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { defaultThresholds } from '../../platform/thresholds.ts';
+import { writeLastLocation } from '../../testing/last-location.ts';
 import { type Client, PlatformHarness } from '../../testing/platform-harness.ts';
 import { testPosition } from '../../testing/positions.ts';
+import { defaultThresholds } from '../../testing/thresholds.ts';
 import { deriveState } from './rules.ts';
 import type { LastLocation } from './schema.ts';
-import { readLastLocations, writeLastLocation } from './store.ts';
+import { readLastLocations } from './store.ts';
 import { readWebsocketToken, websocketUrl } from './websocket-tokens.ts';
 
 jest.setTimeout(60_000);

@@ -4,9 +4,12 @@ export const vehicleStates = ['moving', 'idle', 'stopped', 'offline', 'never_con
 /** One of `vehicleStates`. */
 export type VehicleState = (typeof vehicleStates)[number];
 
+/** Returns the Redis key of a terminal's newest position, by canonical number. */
+export const lastLocationKey = (imei: string): string => `last-location:${imei}`;
+
 /**
- * Newest position of a terminal, stored in Redis as JSON under `last-location:<canonical number>`. The telemetry
- * consumer writes it. Responses add what depends on the caller or on the time: vehicle, driver, state and address.
+ * Newest position of a terminal, stored in Redis as JSON under `lastLocationKey`. The telemetry consumer writes it. Responses
+ * add what depends on the caller or on the time: vehicle, driver, state and address.
  */
 export interface LastLocation {
   /** Number in the form that the terminal sends. */

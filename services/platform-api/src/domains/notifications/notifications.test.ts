@@ -1,8 +1,8 @@
 import { type LiveEvent, liveEvents, subscribe } from '@fleet/bus';
 import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import type { NewAccountRecord } from '../../store/account-repository.ts';
 import { FakeTerminals, generalResponse, newImei } from '../../testing/fake-terminals.ts';
+import { recordTestNotification } from '../../testing/notifications.ts';
 import {
   type ApiResponse,
   type Client,
@@ -14,8 +14,7 @@ import type { AuditEntry } from '../audit/schema.ts';
 import { wantedNotifications } from './preferences.ts';
 import { defaultTypes } from './rules.ts';
 import type { Notification } from './schema.ts';
-import { findTypeDefinition, typeDefinitions } from './types.ts';
-import { recordNotification } from './use-cases.ts';
+import { typeDefinitions } from './types.ts';
 
 jest.setTimeout(60_000);
 let harness: PlatformHarness;
@@ -58,33 +57,19 @@ async function record(
   accountId = harness.ours.accountId,
 ): Promise<number> {
   serial += 1;
-  const kind = findTypeDefinition(type);
-  if (kind === undefined) throw new Error(`unknown notification type ${type}`);
-  const fields: NewAccountRecord<Notification> = {
+  const fields = {
     dedupeKey: `test-${serial}`,
     type,
-    title: kind.title,
-    description: kind.description,
-    category: kind.category,
-    severity: kind.severity,
     vehicleId,
     vehicleNo: 'N',
-    imei: '013800138000',
     driverId: null,
-    latitude: 1.5,
-    longitude: 2.5,
-    address: null,
     attributes: '{"count":2}',
-    media: [],
-    backfilled: false,
     timestamp,
     serverTimestamp: timestamp + serial,
-    acknowledgedAt: null,
-    acknowledgedBy: null,
     ...of,
   };
-  const made = await recordNotification(harness.deps, { accountId }, fields);
-  return made?._id ?? 0;
+  const { _id } = await recordTestNotification(harness.deps, accountId, fields);
+  return _id;
 }
 
 const typesIn = ({ items }: ApiResponse) => items.map((each) => each['notification_type']);
@@ -311,14 +296,6 @@ describe('geofence of a notification', () => {
     expect(await seenBy(driver)).toBe('Shenzhen');
     expect(await seenBy(harness.ours.owner)).toBe('Depot of Ann');
     expect(await seenBy(await harness.user('viewer'))).toBe('Depot of Ann');
-  });
-});
-
-describe('recordNotification', () => {
-  it('records an event once', async () => {
-    const at = Date.now();
-    expect(await record('sos', at, { dedupeKey: `once-${vehicleId}` })).toBeGreaterThan(0);
-    expect(await record('sos', at, { dedupeKey: `once-${vehicleId}` })).toBe(0);
   });
 });
 

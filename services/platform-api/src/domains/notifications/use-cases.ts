@@ -4,7 +4,7 @@ import { isPermitted } from '../../access/roles.ts';
 import type { Deps } from '../../platform/deps.ts';
 import { parseAttributes, toSorting } from '../../platform/fields.ts';
 import { parseTimestamp } from '../../platform/timestamps.ts';
-import type { Filter, NewAccountRecord, Scope } from '../../store/account-repository.ts';
+import type { Filter } from '../../store/account-repository.ts';
 import { audit } from '../audit/use-cases.ts';
 import { mayViewVideo } from '../media/access.ts';
 import { mediaUrlBuilder } from '../media/urls.ts';
@@ -13,30 +13,10 @@ import { type ConfirmDeps, confirmAtTerminal } from './confirm.ts';
 import { toViewerResponse } from './responses.ts';
 import { dayAt, readRecordDate, requireKnownFilter, windowOfDay } from './rules.ts';
 import type { ListQuery, Notification, NotificationResponse, VehicleListQuery } from './schema.ts';
-import {
-  findNotification,
-  listNotifications,
-  notificationsIn,
-  updateIfUnchanged,
-  type VisibleNotifications,
-} from './store.ts';
+import { findNotification, listNotifications, updateIfUnchanged, type VisibleNotifications } from './store.ts';
 import { truncateAttributes } from './to-notification.ts';
 
 type Store = Pick<Deps, 'records'>;
-
-/** Records a notification; returns null if it exists already. */
-export async function recordNotification(
-  { records }: Store,
-  scope: Scope,
-  notification: NewAccountRecord<Notification>,
-): Promise<Notification | null> {
-  try {
-    return await notificationsIn(records).insert(scope, notification);
-  } catch (error) {
-    if (error instanceof AppError && error.code === 'duplicate') return null;
-    throw error;
-  }
-}
 
 /** Returns the notifications of one vehicle on a day of its time zone, or between two times. */
 export async function listOfVehicle(

@@ -15,7 +15,8 @@ import {
 import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { type Client, type Data, PlatformHarness } from '../../testing/platform-harness.ts';
-import { computeTotpCode, toTotpStep } from '../auth/totp.ts';
+import { computeTotpCode } from '../../testing/totp-code.ts';
+import { toTotpStep } from '../auth/totp.ts';
 import type { Partner } from './schema.ts';
 
 jest.setTimeout(60_000);

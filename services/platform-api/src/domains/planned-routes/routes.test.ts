@@ -4,10 +4,9 @@ import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { decodePolyline, encodePolyline } from '../../geometry/polyline.ts';
 import type { Position } from '../../geometry/positions.ts';
 import { routeRule } from '../../rules/route-deviation/route-rule.ts';
-import { lastLocationAt } from '../../testing/last-location.ts';
+import { lastLocationAt, writeLastLocation } from '../../testing/last-location.ts';
 import { type ApiResponse, type Client, PlatformHarness } from '../../testing/platform-harness.ts';
 import { contextOf, type ReportSketch, RuleHarness, routeOf } from '../../testing/rule-harness.ts';
-import { writeLastLocation } from '../last-positions/store.ts';
 import { routeRuleName } from './progress.ts';
 
 jest.setTimeout(60_000);

@@ -2,10 +2,10 @@ import { randomInt } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { destination } from '../../geometry/positions.ts';
 import { newImei } from '../../testing/fake-terminals.ts';
+import { recordTestNotification } from '../../testing/notifications.ts';
 import { type Client, PlatformHarness } from '../../testing/platform-harness.ts';
 import { testPosition } from '../../testing/positions.ts';
 import type { LastLocation } from '../last-positions/schema.ts';
-import { recordNotification } from '../notifications/use-cases.ts';
 import { appendPositions } from './bucket-writer.ts';
 import { csvCell } from './export.ts';
 
@@ -198,27 +198,12 @@ describe('GET /api/vehicles/:vehicleId/locations', () => {
 describe('GET /api/vehicles/:vehicleId/trips', () => {
   const path = (id: number, query = day) => `/api/vehicles/${id}/trips?${query}`;
   const record = (own: Own, type: string, timestamp: number) =>
-    recordNotification(harness.deps, harness.ours, {
-      dedupeKey: `${own.imei}:${type}:${timestamp}`,
+    recordTestNotification(harness.deps, harness.ours.accountId, {
       type,
-      title: type,
-      description: '',
-      category: 'driving',
-      severity: 'warning',
       vehicleId: own.id,
-      vehicleNo: 'T',
       imei: own.imei,
-      driverId: null,
-      latitude: 0,
-      longitude: 0,
-      address: null,
-      attributes: '{}',
-      media: [],
-      backfilled: false,
       timestamp,
       serverTimestamp: timestamp,
-      acknowledgedAt: null,
-      acknowledgedBy: null,
     });
 
   it('returns each trip with the notifications during it', async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { destination } from '../../geometry/positions.ts';
-import { defaultThresholds } from '../../platform/thresholds.ts';
 import { testPosition } from '../../testing/positions.ts';
+import { defaultThresholds } from '../../testing/thresholds.ts';
 import type { LastLocation } from '../last-positions/schema.ts';
 import { advanceOdometer, type OdometerReport, type OdometerState, odometerOf } from './odometer.ts';
 import type { Point } from './schema.ts';

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { writeLastLocation } from '../../testing/last-location.ts';
 import { type Client, type Data, PlatformHarness } from '../../testing/platform-harness.ts';
 import { testPosition } from '../../testing/positions.ts';
 import type { LastLocation } from '../last-positions/schema.ts';
-import { writeLastLocation } from '../last-positions/store.ts';
 import { appendPositions } from '../positions/bucket-writer.ts';
 import { assertLive, createSlug, estimateArrivalMs, slugPattern } from './rules.ts';
 import { shareLinkCollection } from './store.ts';

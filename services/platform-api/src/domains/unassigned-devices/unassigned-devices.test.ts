@@ -8,10 +8,9 @@ import {
   startOnlineStatusConsumer,
 } from '../../event-consumers/online-status/online-status-consumer.ts';
 import { FakeTerminals, newImei } from '../../testing/fake-terminals.ts';
-import { lastLocationAt } from '../../testing/last-location.ts';
+import { lastLocationAt, writeLastLocation } from '../../testing/last-location.ts';
 import { type Client, type Data, PlatformHarness } from '../../testing/platform-harness.ts';
 import type { Account } from '../accounts/schema.ts';
-import { writeLastLocation } from '../last-positions/store.ts';
 import type { UnassignedDevice } from './schema.ts';
 import { findUnassigned, maxUnassigned, retentionMs, saveUnassigned, trimUnassigned } from './store.ts';
 import { recordUnassigned, sweepUnassigned } from './use-cases.ts';

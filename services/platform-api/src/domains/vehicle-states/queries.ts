@@ -1,1 +1,1 @@
-export { allStoredStates, readStates, readStatesOfRedis, readStoredStates } from './state-store.ts';
+export { allStoredStates, readStates, readStatesOfRedis } from './state-store.ts';

@@ -1,5 +1,6 @@
 import { type Collection, type Database, findByIds, isDuplicateKey, type Redis } from '@fleet/storage';
 import { writeThrottled } from '../../store/throttled-writes.ts';
+import { lastLocationKey } from '../last-positions/schema.ts';
 import type { Vehicle } from '../vehicles/schema.ts';
 import type { VehicleState } from './vehicle-state.ts';
 
@@ -32,7 +33,6 @@ function parseState(text: string): VehicleState {
 }
 
 const stateKey = (imei: string): string => `rule-state:${imei}`;
-const locationKey = (imei: string): string => `last-location:${imei}`;
 /** Marks a terminal as removed, so that in-flight writes do not restore its state. */
 const formerKey = (imei: string): string => `former-terminal:${imei}`;
 const readAtOnce = 500;
@@ -87,7 +87,7 @@ export async function writeStates(
   const keys = [key];
   const values = [expected, next];
   for (const [imei, state] of states) {
-    keys.push(stateKey(imei), locationKey(imei), formerKey(imei));
+    keys.push(stateKey(imei), lastLocationKey(imei), formerKey(imei));
     values.push(encodeState(state), JSON.stringify(state.location), ownerOf(state.vehicleId, state));
   }
   const applied = await redis.eval(applyScript, { keys, arguments: values });
@@ -100,7 +100,7 @@ export async function restoreStates(redis: Redis, states: Iterable<readonly [str
   let many = redis.multi();
   let count = 0;
   for (const [imei, state] of states) {
-    many.setNX(stateKey(imei), encodeState(state)).setNX(locationKey(imei), JSON.stringify(state.location));
+    many.setNX(stateKey(imei), encodeState(state)).setNX(lastLocationKey(imei), JSON.stringify(state.location));
     count += 1;
     if (count % readAtOnce !== 0) continue;
     await many.execAsPipeline();
@@ -146,7 +146,7 @@ export async function deleteTerminalState(
   await redis
     .multi()
     .set(formerKey(imei), ownerOf(vehicleId, vehicle), { expiration: { type: 'EX', value: formerTtlSeconds } })
-    .del([stateKey(imei), locationKey(imei)])
+    .del([stateKey(imei), lastLocationKey(imei)])
     .exec();
 }
 
@@ -159,7 +159,7 @@ export async function deletePreviousState(
   await statesIn(records.database).deleteOne({ _id: imei, vehicleId });
   const text = await redis.get(stateKey(imei));
   if (text === null || parseState(text).vehicleId !== vehicleId) return;
-  await redis.eval(deleteScript, { keys: [stateKey(imei), locationKey(imei)], arguments: [text] });
+  await redis.eval(deleteScript, { keys: [stateKey(imei), lastLocationKey(imei)], arguments: [text] });
 }
 
 /** Returns the states of terminals by canonical number: from Redis, and missing ones from MongoDB. */

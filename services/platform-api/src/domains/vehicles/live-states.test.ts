@@ -1,7 +1,7 @@
 import type { DeviceState } from '@fleet/storage';
 import { describe, expect, it } from '@jest/globals';
-import { defaultThresholds } from '../../platform/thresholds.ts';
 import { lastLocationAt } from '../../testing/last-location.ts';
+import { defaultThresholds } from '../../testing/thresholds.ts';
 import type { LastLocation } from '../last-positions/schema.ts';
 import { deriveLiveState, toCurrentLocation } from './live-states.ts';
 

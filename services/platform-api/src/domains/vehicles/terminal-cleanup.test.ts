@@ -1,10 +1,10 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { createVehicleHooks } from '../../assembly/vehicle-hooks.ts';
 import { newImei } from '../../testing/fake-terminals.ts';
-import { lastLocationAt } from '../../testing/last-location.ts';
+import { lastLocationAt, writeLastLocation } from '../../testing/last-location.ts';
 import { type Client, type Data, PlatformHarness } from '../../testing/platform-harness.ts';
 import { cancelWaitingCommands } from '../commands/use-cases.ts';
-import { readLastLocations, writeLastLocation } from '../last-positions/store.ts';
+import { readLastLocations } from '../last-positions/store.ts';
 import type { Vehicle } from './schema.ts';
 import { retryVehicleCleanups } from './vehicle-deletion.ts';
 

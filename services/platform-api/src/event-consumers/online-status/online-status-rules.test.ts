@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { defaultThresholds } from '../../platform/thresholds.ts';
 import { lastLocationAt } from '../../testing/last-location.ts';
+import { defaultThresholds } from '../../testing/thresholds.ts';
 import {
   type CurrentStatus,
   deriveStatus,

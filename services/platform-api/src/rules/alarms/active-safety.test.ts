@@ -1,7 +1,15 @@
 import { type AdditionalItem, additionalItemDefinitions, createAdditionalItem } from '@fleet/jt808';
 import { describe, expect, it } from '@jest/globals';
+import {
+  context,
+  foldOutcomes,
+  reportOf,
+  run,
+  type Sketch,
+  startMs,
+  summarize,
+} from '../../testing/alarm-rule-harness.ts';
 import { terminalAlarms } from './terminal-alarms.ts';
-import { context, foldOutcomes, reportOf, run, type Sketch, startMs, summarize } from './testing.ts';
 
 const tag = { terminalId: '0000001', time: null, seq: 0, attachmentCount: 0, reserved: Buffer.alloc(1) };
 const place = {

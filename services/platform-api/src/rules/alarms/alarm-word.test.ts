@@ -1,8 +1,8 @@
 import { additionalItemDefinitions, createAdditionalItem } from '@fleet/jt808';
 import { describe, expect, it } from '@jest/globals';
+import { context, foldOutcomes, reportOf, run, startMs, summarize } from '../../testing/alarm-rule-harness.ts';
 import { currentAlarms } from './current-alarms.ts';
 import { terminalAlarms } from './terminal-alarms.ts';
-import { context, foldOutcomes, reportOf, run, startMs, summarize } from './testing.ts';
 
 /** Alarm bits by type, except bit 1. */
 const bitTypes: readonly (readonly [number, string])[] = [

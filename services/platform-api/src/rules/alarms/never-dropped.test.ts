@@ -2,9 +2,9 @@ import { type AdditionalItem, additionalItemDefinitions, createAdditionalItem, e
 import { describe, expect, it } from '@jest/globals';
 import { toNotification } from '../../domains/notifications/to-notification.ts';
 import { findTypeDefinition, findTypeOfSource } from '../../domains/notifications/types.ts';
+import { context, reportOf, type Sketch } from '../../testing/alarm-rule-harness.ts';
 import { rules } from '../index.ts';
 import type { Finding } from '../rule.ts';
-import { context, reportOf, type Sketch } from './testing.ts';
 
 /** Returns what all rules find in a vehicle's first report. */
 const findingsOf = (sketch: Omit<Sketch, 'at'>): Finding[] =>

@@ -2,11 +2,11 @@ import { additionalItemDefinitions, editions } from '@fleet/jt808';
 import { propertyRuns, propertySettings } from '@fleet/testing';
 import { expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
+import { context, reportOf, type Sketch } from '../../testing/alarm-rule-harness.ts';
 import { dedupeKeyOf } from '../rule.ts';
 import type { AlarmState } from './alarm-state.ts';
 import { currentAlarms } from './current-alarms.ts';
 import { terminalAlarms } from './terminal-alarms.ts';
-import { context, reportOf, type Sketch } from './testing.ts';
 
 fc.configureGlobal(propertySettings);
 

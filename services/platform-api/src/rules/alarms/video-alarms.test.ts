@@ -1,8 +1,8 @@
 import { additionalItemDefinitions, createAdditionalItem } from '@fleet/jt808';
 import { describe, expect, it } from '@jest/globals';
+import { reportOf, run, summarize } from '../../testing/alarm-rule-harness.ts';
 import { currentAlarms } from './current-alarms.ts';
 import { terminalAlarms } from './terminal-alarms.ts';
-import { reportOf, run, summarize } from './testing.ts';
 
 const mask = (...bits: readonly number[]) => bits.reduce((word, bit) => (word | (1 << bit)) >>> 0, 0);
 const video = (...bits: readonly number[]) =>

@@ -10,8 +10,15 @@ import {
   type OracleShape,
   type Spot,
 } from '../../testing/crossings-oracle.ts';
-import { contextOf, geofenceOf, type ReportSketch, RuleHarness, startMs } from '../../testing/rule-harness.ts';
-import { geofenceRule, insideIds } from './geofence-rule.ts';
+import {
+  contextOf,
+  geofenceOf,
+  insideIds,
+  type ReportSketch,
+  RuleHarness,
+  startMs,
+} from '../../testing/rule-harness.ts';
+import { geofenceRule } from './geofence-rule.ts';
 
 fc.configureGlobal(propertySettings);
 

@@ -6,10 +6,11 @@ import {
   contextOf,
   geofenceOf,
   home,
+  insideIds,
   type ReportSketch,
   RuleHarness,
 } from '../../testing/rule-harness.ts';
-import { type GeofenceState, geofenceRule, insideIds } from './geofence-rule.ts';
+import { type GeofenceState, geofenceRule } from './geofence-rule.ts';
 
 const event = ({ attributes }: { attributes: Readonly<Record<string, unknown>> }): string =>
   String(attributes['event']);

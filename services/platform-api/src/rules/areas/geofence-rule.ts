@@ -63,12 +63,6 @@ export const geofenceRule: Rule<GeofenceState> = {
   },
 };
 
-/** Returns the ids of the geofences that contain a vehicle, from the rule's state. */
-export const insideIds = (state: GeofenceState | undefined): number[] =>
-  Object.entries(state?.presences ?? {})
-    .filter(([, { isInside }]) => isInside)
-    .map(([id]) => Number(id));
-
 /** Returns true for a repetition of the same fix, as with another alarm of the same second. */
 function isNew(state: GeofenceState | undefined, { timestamp, latitude, longitude }: LastLocation): boolean {
   if (state === undefined || timestamp > state.ms) return true;

@@ -1,7 +1,7 @@
 import type { AdditionalItem } from '@fleet/jt808';
-import type { Report } from '../../telemetry/report.ts';
-import { dedupeKeyOf, type Outcome, type Rule, type RuleContext } from '../rule.ts';
-import { defaultRuleSettings } from '../rule-settings.ts';
+import { dedupeKeyOf, type Outcome, type Rule, type RuleContext } from '../rules/rule.ts';
+import type { Report } from '../telemetry/report.ts';
+import { defaultRuleSettings } from './rule-harness.ts';
 
 /** Device time of second 0 of the tests: 10:00:00 on a clock of +08:00. */
 export const startMs = Date.parse('2026-01-31T02:00:00.000Z');
