@@ -1,7 +1,13 @@
 import { clipFrameHashes, type SimulatedTerminal } from '@fleet/terminal-simulator';
 import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { decodePictureHashes, decodeSound, measureToneShare, readSizes } from './testing/decode.ts';
+import {
+  decodePictureHashes,
+  decodeSound,
+  findPositionInLoop,
+  measureToneShare,
+  readSizes,
+} from './testing/decode.ts';
 import { type ProductHarness, startHarness } from './testing/harness.ts';
 import { Viewer } from './testing/viewer.ts';
 
@@ -28,14 +34,6 @@ const startLive = async (terminal: SimulatedTerminal, more = ''): Promise<void> 
   const response = await harness.get(`/realtime/start-stream?${query(terminal, more)}`);
   expect(response).toMatchObject({ status: 200, body: success });
 };
-
-/**
- * Returns the index in the looped clip at which these pictures follow one another without a gap; undefined when they do
- * not.
- */
-function findPositionInLoop(pictures: readonly string[], clip: readonly string[]): number | undefined {
-  return clip.findIndex((_hash, start) => pictures.every((hash, n) => hash === clip[(start + n) % clip.length]));
-}
 
 describe('live video', () => {
   it('delivers the pictures that the camera encoded and its sound, from the response of start-stream on', async () => {

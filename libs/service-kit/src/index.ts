@@ -85,4 +85,4 @@ export {
   type SsrfGuardOptions,
   type SsrfVerdict,
 } from './security/ssrf-guard.ts';
-export type { VideoCaller } from './security/video-caller.ts';
+export { subjectOf, type VideoCaller } from './security/video-caller.ts';

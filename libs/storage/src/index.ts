@@ -54,6 +54,15 @@ export {
   streamKinds,
 } from './stream-state.ts';
 export {
+  addViewer,
+  hlsReaderTtlMs,
+  listViewerSubjects,
+  removeViewer,
+  renewViewer,
+  type StreamViewer,
+  viewerTtlMs,
+} from './stream-viewers.ts';
+export {
   readTerminalProfile,
   saveTerminalAudio,
   saveTerminalModel,

@@ -57,3 +57,11 @@ export function measureToneShare(samples: Int16Array, toneHz: number): number {
   const power = last * last + beforeLast * beforeLast - k * last * beforeLast;
   return (2 * power) / (part.length * energy);
 }
+
+/**
+ * Returns the index in the looped clip at which these pictures follow one another without a gap; undefined when they do
+ * not.
+ */
+export function findPositionInLoop(pictures: readonly string[], clip: readonly string[]): number | undefined {
+  return clip.findIndex((_hash, start) => pictures.every((hash, n) => hash === clip[(start + n) % clip.length]));
+}

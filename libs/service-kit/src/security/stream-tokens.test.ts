@@ -60,6 +60,15 @@ describe('stream tokens', () => {
     expect(await tokens.verify(tokens.issue(grant, minutesAgo(9)).token)).toEqual(grant);
   });
 
+  it('are valid after their lifetime for a stream that is open already', async () => {
+    const { token } = await tokens.issue(grant, minutesAgo(60));
+    expect(await tokens.verify(token, { acceptsExpired: true })).toEqual(grant);
+    const { token: guest } = await tokens.issueForLink(link, minutesAgo(60));
+    expect(await tokens.verifyForLink(guest, { acceptsExpired: true })).toEqual(link);
+    const forged = change(token, { ch: 1 });
+    await expect(tokens.verify(forged, { acceptsExpired: true })).rejects.toMatchObject({ code: 'token_invalid' });
+  });
+
   it('are 401 if they are forged or malformed', async () => {
     const { token } = tokens.issue(grant);
     const [header = '', body = '', signature = ''] = token.split('.');

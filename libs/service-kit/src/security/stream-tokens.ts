@@ -40,6 +40,8 @@ export interface IssuedToken {
 const audience = 'stream';
 const linkAudience = 'link-stream';
 const clockToleranceSeconds = 5;
+const toTolerance = (acceptsExpired: boolean): number =>
+  acceptsExpired ? Number.MAX_SAFE_INTEGER : clockToleranceSeconds;
 /** A longer text is no token. */
 const maxTokenLength = 4096;
 
@@ -59,6 +61,10 @@ const linkClaims = Type.Object({ link: id, slug: Type.String({ minLength: 1, max
 const ajv = new Ajv({ strict: false });
 const areStreamClaims = lazyCheck(ajv, streamClaims);
 const areLinkClaims = lazyCheck(ajv, linkClaims);
+
+interface VerifyOptions {
+  readonly acceptsExpired?: boolean;
+}
 
 interface Key {
   readonly id: string;
@@ -91,13 +97,16 @@ export class StreamTokens {
     return { token: signToken({ ...claims, ...times }, key), expiresAt };
   }
 
-  /** Returns the content of a token; throws 401 `token_expired` or `token_invalid`. */
-  async verify(token: string): Promise<StreamGrant> {
+  /**
+   * Returns the content of a token; throws 401 `token_expired` or `token_invalid`. `acceptsExpired`: for a stream that
+   * is open already.
+   */
+  async verify(token: string, { acceptsExpired = false }: VerifyOptions = {}): Promise<StreamGrant> {
     const claims = await readClaims<Static<typeof streamClaims>>(token, areStreamClaims, () =>
       jwtVerify(token, ({ kid }) => this.#findKey(kid).signing, {
         algorithms: ['HS256'],
         audience,
-        clockTolerance: clockToleranceSeconds,
+        clockTolerance: toTolerance(acceptsExpired),
         requiredClaims: ['iat', 'exp'],
       }),
     );
@@ -120,13 +129,13 @@ export class StreamTokens {
   }
 
   /** Returns the content of a guest's token; throws like `verify`. */
-  async verifyForLink(token: string): Promise<LinkGrant> {
+  async verifyForLink(token: string, { acceptsExpired = false }: VerifyOptions = {}): Promise<LinkGrant> {
     const { link, slug } = await readClaims<Static<typeof linkClaims>>(token, areLinkClaims, () =>
       jwtDecrypt(token, ({ kid }) => this.#findKey(kid).encryption, {
         keyManagementAlgorithms: ['dir'],
         contentEncryptionAlgorithms: ['A256GCM'],
         audience: linkAudience,
-        clockTolerance: clockToleranceSeconds,
+        clockTolerance: toTolerance(acceptsExpired),
         requiredClaims: ['iat', 'exp'],
       }),
     );

@@ -49,6 +49,10 @@ export function writeSubject(caller: Exclude<VideoCaller, { kind: 'link' }>): Su
   };
 }
 
+/** Returns the subject of a caller; that of a guest is `link:<id>`. */
+export const subjectOf = (caller: VideoCaller): string =>
+  caller.kind === 'link' ? `link:${caller.linkId}` : writeSubject(caller).sub;
+
 /** Returns the caller that claims name; null if they name none. */
 export function readSubject({
   sub,

@@ -7,6 +7,7 @@ import { uploadNotFoundError } from '../domain/upload.ts';
 import { notStreamingError } from '../use-cases/find-stream-source.ts';
 import { findUpload } from '../use-cases/find-upload.ts';
 import { assertRight, toDeviceRight } from './guard.ts';
+import { admitHlsReader } from './hls-readers.ts';
 import type { RateLimits } from './rate-limits.ts';
 import type { ValidatedInput } from './uses.ts';
 
@@ -27,7 +28,10 @@ interface DeviceRequest {
 }
 
 /** Checks the caller's access to the device or upload of a request, and counts commands and opened channels. */
-export function createDeviceAuthorizer({ guard, uploads }: Pick<Deps, 'guard' | 'uploads'>, limits: RateLimits) {
+export function createDeviceAuthorizer(
+  { config, guard, redis, uploads }: Pick<Deps, 'config' | 'guard' | 'redis' | 'uploads'>,
+  limits: RateLimits,
+) {
   /**
    * Counts a use of a device. A hidden device responds like a missing one here too, and its bucket is not counted.
    */
@@ -57,7 +61,16 @@ export function createDeviceAuthorizer({ guard, uploads }: Pick<Deps, 'guard' | 
     }
     await guard.trackUse(imei, route, input, context, undefined);
   };
+  const authorizeHls = async (route: Route, input: ValidatedInput, context: RequestContext): Promise<void> => {
+    const { imei, channel } = input.params as { imei: string; channel: number };
+    const id = { kind: toStreamKind(route, input), imei: canonicalImei(imei), channel };
+    const access = await guard.assertMayWatch(id, context);
+    const { isExpired, ...viewer } = guard.getHlsReader(context);
+    const isNew = await admitHlsReader({ config, redis, limits }, { id, viewer, isExpired, context });
+    if (isNew) guard.auditHlsReader(id, access, context);
+  };
   return async (route: Route, input: ValidatedInput, context: RequestContext): Promise<void> => {
+    if (route.bucket === 'hls') return authorizeHls(route, input, context);
     const { video_id: uploadId } = input.query as { video_id?: string };
     if (uploadId !== undefined) return authorizeUpload(uploadId, route, input, context);
     if (route.bucket !== 'command' && route.bucket !== 'stream') return;

@@ -1,10 +1,19 @@
 import type { KnownVideoCaller, VideoAccess, VideoRight } from '@fleet/bus';
-import { AppError, type RequestContext, type Route, scopeRequiredError, type VideoCaller } from '@fleet/service-kit';
+import {
+  AppError,
+  type RequestContext,
+  type Route,
+  scopeRequiredError,
+  subjectOf,
+  type VideoCaller,
+} from '@fleet/service-kit';
 import { assertGranted, type StreamTokenKind } from '@fleet/service-kit/stream-tokens';
-import type { UploadRecord } from '@fleet/storage';
+import type { StreamId, StreamViewer, UploadRecord } from '@fleet/storage';
+import { notStreamingError } from '../use-cases/find-stream-source.ts';
 import type { AuditEvent, AuditOutbox } from './audit-outbox.ts';
 import { isRefusal, mapBusError } from './bus-errors.ts';
 import { type AcceptedCredentials, type IdentifierDeps, type Identity, identify } from './identify.ts';
+import { hashKey } from './key-cache.ts';
 import type { RateLimits } from './rate-limits.ts';
 import { classifyUse, describeUse, onViewEnd, type ValidatedInput } from './uses.ts';
 import type { AccessQuery, VideoAccessCache } from './video-access-cache.ts';
@@ -14,6 +23,9 @@ import type { ViewMonitor } from './view-monitor.ts';
  * A right on a device. `view`: every caller who may see it. `any`: callers with at least one of the other rights.
  */
 export type DeviceRight = VideoRight | 'view' | 'any';
+
+/** Live or recorded video of a channel. */
+export type WatchedStream = StreamId & { readonly kind: 'live' | 'history' };
 
 export interface GuardDeps extends IdentifierDeps {
   readonly auditOutbox: Pick<AuditOutbox, 'enqueue'>;
@@ -41,8 +53,32 @@ export class Guard {
       assertScope(route, identity);
       this.#identities.set(context, identity);
     }
+    if (route.bucket === 'hls') return limits.consume('reads', `hls:${this.getHlsReader(context).viewerId}`, context);
     if (route.bucket !== 'reads' && route.bucket !== 'stream') return;
     await limits.consume('reads', toCountKey(this.getCaller(context), address), context);
+  }
+
+  /** Returns the viewer as which an HLS reader counts: its token, or its caller and address without one. */
+  getHlsReader(context: RequestContext): StreamViewer & { readonly isExpired: boolean } {
+    const { tokenSha256, isExpired = false } = this.#identities.get(context) ?? {};
+    const subject = subjectOf(this.getCaller(context));
+    const viewerId = tokenSha256 ?? hashKey(`${subject} ${context.request.ip ?? ''}`);
+    return { subject, viewerId, isExpired };
+  }
+
+  /** Returns the caller's access to a stream; undefined if no credential is required. Throws 403 or 404 without it. */
+  async assertMayWatch(stream: WatchedStream, context: RequestContext): Promise<VideoAccess | undefined> {
+    this.assertGranted(context, stream);
+    const access = await this.findAccess(stream.imei, { errors: {} }, context);
+    if (access === null) throw notStreamingError();
+    if (access !== undefined) assertRight(access, stream.kind);
+    return access;
+  }
+
+  /** Publishes an audit event of an HLS reader that begins; it has no end that could be seen. */
+  auditHlsReader({ imei, channel }: StreamId, access: VideoAccess | undefined, context: RequestContext): void {
+    const accountId = access?.vehicleAccountId ?? undefined;
+    this.#audit(imei, { kind: 'view', operation: 'readPlaylist', channel, accountId }, context);
   }
 
   /** Returns the caller of a request; anonymous if no credential is required. */

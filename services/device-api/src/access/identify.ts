@@ -24,6 +24,10 @@ export interface Identity {
   readonly scopes: readonly string[] | null;
   /** Stream that a token opens. */
   readonly grant?: StreamGrant;
+  /** SHA-256 of the token. */
+  readonly tokenSha256?: string;
+  /** True if the token has expired: only a reader of HLS that has begun may continue. */
+  readonly isExpired?: boolean;
 }
 
 /** Credentials that a service accepts besides an API key. */
@@ -51,8 +55,9 @@ export async function identify(
 ): Promise<Identity | undefined> {
   const { request } = context;
   const isOpen = deps.config.DEVICE_API_AUTH === 'off';
-  const token = route.bucket === 'stream' ? request.query['token'] : undefined;
-  if (token !== undefined) return identifyToken(deps, token, isOpen);
+  const isHls = route.bucket === 'hls';
+  const token = isHls || route.bucket === 'stream' ? request.query['token'] : undefined;
+  if (token !== undefined) return identifyToken(deps, token, { isOpen, acceptsExpired: isHls });
   const authorization = acceptsSessions ? request.get('authorization') : undefined;
   if (authorization !== undefined) return identifySession(deps, route, context, authorization);
   return isOpen ? undefined : identifyKey(deps, route, context);
@@ -61,13 +66,27 @@ export async function identify(
 async function identifyToken(
   { streamTokens }: IdentifierDeps,
   token: unknown,
-  isOpen: boolean,
+  { isOpen, acceptsExpired }: { readonly isOpen: boolean; readonly acceptsExpired: boolean },
 ): Promise<Identity | undefined> {
   // A fault of the parameter is 400 where no credential is required.
   if (isOpen && (typeof token !== 'string' || token.length > maxTokenLength)) return undefined;
-  const grant = await streamTokens.verify(typeof token === 'string' ? token : '');
+  const text = typeof token === 'string' ? token : '';
+  const { isExpired, ...grant } = await verifyToken(streamTokens, text, acceptsExpired);
   if (grant.caller.kind === 'anonymous' && !isOpen) throw new AppError('token_invalid', 'The token is not valid.');
-  return { caller: grant.caller, scopes: null, grant };
+  return { caller: grant.caller, scopes: null, grant, tokenSha256: hashKey(text), isExpired };
+}
+
+async function verifyToken(
+  tokens: IdentifierDeps['streamTokens'],
+  token: string,
+  acceptsExpired: boolean,
+): Promise<StreamGrant & { readonly isExpired: boolean }> {
+  try {
+    return { ...(await tokens.verify(token)), isExpired: false };
+  } catch (error) {
+    if (!acceptsExpired || !(error instanceof AppError) || error.code !== 'token_expired') throw error;
+    return { ...(await tokens.verify(token, { acceptsExpired })), isExpired: true };
+  }
 }
 
 /** Only the key's SHA-256 leaves this process. */

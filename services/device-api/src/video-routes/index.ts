@@ -2,6 +2,7 @@ import type { Route } from '@fleet/service-kit';
 import type { Deps } from '../deps.ts';
 import { historyControl } from './history-control.ts';
 import { historyStart } from './history-start.ts';
+import { hlsFile, playlist } from './hls.ts';
 import { ping } from './ping.ts';
 import { resourceList } from './resource-list.ts';
 import { start } from './start.ts';
@@ -14,6 +15,8 @@ export const videoRoutes = (deps: Deps): Route[] => [
   start(deps),
   wakeup(deps),
   streamFlv(deps),
+  playlist(deps),
+  hlsFile(deps),
   ping(deps),
   upload(deps),
   resourceList(deps),

@@ -6,6 +6,7 @@ import { channel, imei } from '../routes/parameters.ts';
 import { playback } from '../routes/realtime-stream-flv.ts';
 import { streamErrors } from '../routes/responses.ts';
 import { watchStream } from '../use-cases/watch-stream.ts';
+import { streamKind } from './parameters.ts';
 
 export const streamFlv = (deps: Deps) =>
   defineRoute({
@@ -17,9 +18,7 @@ export const streamFlv = (deps: Deps) =>
     tags: ['Video service'],
     params: Type.Object({ imei, channel }),
     query: Type.Object({
-      kind: Type.Optional(
-        Type.String({ enum: ['live', 'history'], default: 'live', description: 'Live or recorded video.' }),
-      ),
+      kind: Type.Optional(streamKind),
       ...playback,
     }),
     contentType: 'video/x-flv',

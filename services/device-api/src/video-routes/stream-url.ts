@@ -10,6 +10,10 @@ export const streamUrlFields = {
       'URL of the stream as FLV, with a token: it needs no headers, and opens the stream until the token expires.',
     examples: ['https://video.example.com/013800138000/1/stream.flv?token=eyJhbGciOiJIUzI1NiJ9.e30.c2lnbmF0dXJl'],
   }),
+  hls_url: Type.String({
+    description: 'URL of the same stream as HLS, for players that cannot play FLV, such as iPhones.',
+    examples: ['https://video.example.com/013800138000/1/index.m3u8?token=eyJhbGciOiJIUzI1NiJ9.e30.c2lnbmF0dXJl'],
+  }),
   token_expires_at: Type.String({
     format: 'date-time',
     description: 'Expiry of that token. A stream that is open by then stays open.',
@@ -22,15 +26,17 @@ export function createStreamUrl(
   { guard, streamTokens }: Pick<Deps, 'guard' | 'streamTokens'>,
   { imei, channel, kind }: { readonly imei: string; readonly channel: number; readonly kind: 'live' | 'history' },
   context: RequestContext,
-): { stream_url: string; token_expires_at: string } {
+): { stream_url: string; hls_url: string; token_expires_at: string } {
   const caller = guard.getCaller(context);
   // Guests of a share link reach no route that names a device.
   if (caller.kind === 'link') throw new Error('a guest has no stream URL of a device');
   const { token, expiresAt } = streamTokens.issue({ imei: canonicalImei(imei), channel, kind, caller });
   const { protocol, host } = context.request;
-  const query = new URLSearchParams({ ...(kind === 'history' ? { kind } : {}), token });
+  const query = new URLSearchParams({ ...(kind === 'history' ? { kind } : {}), token }).toString();
+  const base = `${protocol}://${host}/${imei}/${channel}`;
   return {
-    stream_url: `${protocol}://${host}/${imei}/${channel}/stream.flv?${query.toString()}`,
+    stream_url: `${base}/stream.flv?${query}`,
+    hls_url: `${base}/index.m3u8?${query}`,
     token_expires_at: expiresAt.toISOString(),
   };
 }

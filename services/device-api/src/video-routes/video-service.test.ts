@@ -30,6 +30,7 @@ describe('POST /:imei/start', () => {
         response_id: '0x9101',
         result: 'success',
         stream_url: expect.stringMatching(`^${video.base}/00000000${imei}/1/stream\\.flv\\?token=[\\w.-]+$`),
+        hls_url: expect.stringMatching(`^${video.base}/00000000${imei}/1/index\\.m3u8\\?token=[\\w.-]+$`),
         token_expires_at: expect.stringMatching(/^\d{4}-.*Z$/),
         talk_url: null,
       },

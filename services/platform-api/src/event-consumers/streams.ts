@@ -1,6 +1,6 @@
 import { type StreamChanged, streamChanged, subscribe } from '@fleet/bus';
 import { toStreamEvent } from '../domains/dashcam/responses.ts';
-import { getStreamAddress } from '../domains/dashcam/stream-urls.ts';
+import { getStreamAddresses } from '../domains/dashcam/stream-urls.ts';
 import { findVehicleByImei } from '../domains/vehicles/queries.ts';
 import { publishLive } from './publish-live.ts';
 import type { EventConsumerDeps } from './vehicle-events.ts';
@@ -43,9 +43,7 @@ export function consumeStreams(deps: EventConsumerDeps): { stop(): Promise<void>
 }
 
 /** URLs for several users: viewers use their own credentials. */
-const urlsWithoutToken = ({ imei, channel }: StreamChanged, videoBaseUrl: string) => ({
-  stream_url: getStreamAddress(videoBaseUrl, imei, channel),
-  ws_flv_url: null,
-  hls_url: null,
+const urlsWithoutToken = (change: StreamChanged, videoBaseUrl: string) => ({
+  ...getStreamAddresses(videoBaseUrl, change),
   token_expires_at: null,
 });

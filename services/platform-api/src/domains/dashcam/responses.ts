@@ -1,13 +1,13 @@
 import type { StreamChanged } from '@fleet/bus';
 import type { Vehicle } from '../vehicles/schema.ts';
 import { autoStopSeconds, type StreamResponse } from './schema.ts';
-import type { StreamUrl } from './stream-urls.ts';
+import type { StreamUrls } from './stream-urls.ts';
 
 /** Converts the state of a stream to a record without URLs, for several users. */
 export function toStreamEvent(
   vehicle: Vehicle,
   { imei, channel, status, streamType, video, audioCodec, viewers, startedAtMs }: StreamChanged,
-): Omit<StreamResponse, 'stream_url' | 'ws_flv_url' | 'hls_url' | 'token_expires_at'> {
+): Omit<StreamResponse, keyof StreamUrls> {
   return {
     vehicle_id: vehicle._id,
     imei: vehicle.recordedImei ?? imei,
@@ -24,15 +24,8 @@ export function toStreamEvent(
   };
 }
 
-/** Converts the state of a stream to a record with the URL of one user. The video service serves FLV only. */
-export const toStreamResponse = (
-  vehicle: Vehicle,
-  state: StreamChanged,
-  { url, expiresAt }: StreamUrl,
-): StreamResponse => ({
+/** Converts the state of a stream to a record with the URLs of one user. */
+export const toStreamResponse = (vehicle: Vehicle, state: StreamChanged, urls: StreamUrls): StreamResponse => ({
   ...toStreamEvent(vehicle, state),
-  stream_url: url,
-  ws_flv_url: null,
-  hls_url: null,
-  token_expires_at: expiresAt.toISOString(),
+  ...urls,
 });

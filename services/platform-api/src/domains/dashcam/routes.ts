@@ -12,7 +12,7 @@ import {
   stopStreamBody,
   streamResponseSchema,
 } from './schema.ts';
-import { createStreamUrl } from './stream-urls.ts';
+import { createStreamUrls } from './stream-urls.ts';
 import { getStream, startStream, stopStreams, type VehicleStream } from './use-cases.ts';
 
 const tags = ['Media'];
@@ -31,7 +31,7 @@ const deviceErrors = {
 
 export function dashcamRoutes(deps: Deps): PlatformRoute[] {
   const respond = (caller: Caller, { vehicle, imei, state }: VehicleStream): StreamResponse =>
-    toStreamResponse(vehicle, state, createStreamUrl(deps, caller, { imei, channel: state.channel }));
+    toStreamResponse(vehicle, state, createStreamUrls(deps, caller, { imei, channel: state.channel }));
   return [
     platformRoute({
       method: 'post',

@@ -54,7 +54,9 @@ export const streamResponseSchema = Type.Object(
     }),
     stream_url: Type.String({ description: 'HTTP-FLV; opens without headers until `token_expires_at`.' }),
     ws_flv_url: nullable(Type.String({ description: 'FLV over a websocket; null while the video service has none.' })),
-    hls_url: nullable(Type.String({ description: 'HLS; null while the video service has none.' })),
+    hls_url: nullable(
+      Type.String({ description: 'HLS, for players that cannot play FLV, such as iPhones; with the same token.' }),
+    ),
     token_expires_at: time,
     video_codec: nullable(stringEnum(['h264', 'h265'])),
     audio_codec: nullable(Type.String()),

@@ -1,0 +1,76 @@
+import type { IncomingMessage } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { pipeline } from 'node:stream/promises';
+import { AppError, type RequestContext } from '@fleet/service-kit';
+import type { WatchedStream } from '../access/guard.ts';
+import type { Deps } from '../deps.ts';
+import { rewritePlaylist } from '../domain/rewrite-playlist.ts';
+import { type MediaDeps, openMedia } from './open-media.ts';
+
+type HlsDeps = MediaDeps & Pick<Deps, 'guard'>;
+
+/** A request that waited longer for its part may have lost its access. */
+const recheckAfterMs = 1_000;
+const statuses = [400, 404];
+
+/** Position that a low-latency player waits for, as sent by the player. */
+export interface BlockingQuery {
+  readonly _HLS_msn?: number | undefined;
+  readonly _HLS_part?: number | undefined;
+}
+
+/** Sends the playlist of a stream; `fileQuery` is the query of the files that it lists. */
+export async function sendPlaylist(
+  deps: HlsDeps,
+  id: WatchedStream,
+  { position, fileQuery }: { readonly position: BlockingQuery; readonly fileQuery: string },
+  context: RequestContext,
+): Promise<void> {
+  const query = Object.fromEntries(
+    Object.entries(position).map(([name, value]) => [name, value === undefined ? undefined : String(value)]),
+  );
+  // Without the stream the pod returns 404, as after a move to another pod.
+  const upstream = await openMedia(deps, id, { suffix: '/index.m3u8', query, otherStatuses: [400] }, context.signal);
+  await assertResult(deps, id, upstream, context);
+  const playlist = rewritePlaylist(await text(upstream), (file) => `hls/${file}${fileQuery}`);
+  context.response
+    .writeHead(200, { 'Content-Type': 'application/vnd.apple.mpegurl', 'Cache-Control': 'no-store' })
+    .end(playlist);
+}
+
+/** Sends a file of the playlist of a stream. */
+export async function sendHlsFile(deps: HlsDeps, id: WatchedStream, file: string, context: RequestContext): Promise<void> {
+  const { signal, response, log } = context;
+  const upstream = await openMedia(deps, id, { suffix: `/${file}`, query: {}, otherStatuses: statuses }, signal);
+  await assertResult(deps, id, upstream, context);
+  response.writeHead(200, {
+    'Content-Type': 'video/mp4',
+    'Cache-Control': 'no-store',
+    ...(upstream.headers['content-length'] === undefined
+      ? {}
+      : { 'Content-Length': upstream.headers['content-length'] }),
+  });
+  try {
+    await pipeline(upstream, response);
+  } catch (error) {
+    log.debug({ err: error }, 'segment interrupted');
+  }
+}
+
+/** Throws the error of a response without content, and of a reader whose access ended during the wait. */
+async function assertResult(
+  { guard }: HlsDeps,
+  id: WatchedStream,
+  upstream: IncomingMessage,
+  context: RequestContext,
+): Promise<void> {
+  try {
+    if (upstream.statusCode === 400)
+      throw new AppError('validation_failed', 'The parameter _HLS_msn is too far ahead of the playlist.');
+    if (upstream.statusCode === 404) throw new AppError('not_found', 'The file is not in the playlist.');
+    if (performance.now() - context.receivedAtMs > recheckAfterMs) await guard.assertMayWatch(id, context);
+  } catch (error) {
+    upstream.resume();
+    throw error;
+  }
+}

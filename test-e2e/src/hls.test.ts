@@ -1,0 +1,59 @@
+import {
+  clipFrameHashes,
+  getFfmpegPath,
+  parseFrameMd5,
+  runFfmpeg,
+  type SimulatedTerminal,
+} from '@fleet/terminal-simulator';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { type Dashcam, Dashcams } from './testing/dashcams.ts';
+import { findPositionInLoop } from './testing/decode.ts';
+import { joinSharedHarness, type ProductHarness } from './testing/harness.ts';
+
+jest.setTimeout(120_000);
+
+let harness: ProductHarness;
+let dashcams: Dashcams;
+beforeAll(async () => {
+  harness = await joinSharedHarness();
+  dashcams = await Dashcams.open(harness);
+}, 180_000);
+afterAll(() => harness?.stop(), 60_000);
+
+/** Returns the MD5 of each picture of a few seconds of HLS, as ffplay would show them. */
+async function playHls(url: string, seconds: number): Promise<string[]> {
+  const output = ['-map', '0:v:0', '-fps_mode', 'passthrough', '-f', 'framemd5', '-'];
+  return parseFrameMd5((await runFfmpeg(getFfmpegPath(), ['-i', url, '-t', String(seconds), ...output])).toString());
+}
+
+async function hashSource(terminal: SimulatedTerminal, type: 'main' | 'sub'): Promise<string[]> {
+  const clip = await terminal.options.clips?.(1, type);
+  if (clip === undefined) throw new Error('the terminal has no camera');
+  return clipFrameHashes(clip);
+}
+
+const start = async ({ vehicleId }: Dashcam): Promise<string> =>
+  String((await dashcams.client.requestData(`/vehicles/start-dashcam-stream/${vehicleId}`, {}))['hls_url']);
+
+describe('HLS of live video', () => {
+  it('plays the pictures of the camera in ffmpeg, with the URL of the Platform API', async () => {
+    const dashcam = await dashcams.create();
+    const pictures = await playHls(await start(dashcam), 3);
+    expect(pictures.length).toBeGreaterThanOrEqual(25);
+    expect(findPositionInLoop(pictures, await hashSource(dashcam.terminal, 'sub'))).toBeGreaterThanOrEqual(0);
+  });
+
+  it('lists parts, which low-latency players request before they exist', async () => {
+    const url = await start(await dashcams.create());
+    const playlist = await (await fetch(url)).text();
+    const hint = /PRELOAD-HINT:TYPE=PART,URI="(hls\/part-(\d+)\.(\d+)\.m4s\?token=[^"]+)"/.exec(playlist);
+    const [, address = '', sequence, part] = hint ?? [];
+    const [file, next] = await Promise.all([
+      fetch(new URL(address, url)),
+      fetch(`${url}&_HLS_msn=${sequence}&_HLS_part=${part}`),
+    ]);
+    expect([file.status, file.headers.get('content-type')]).toEqual([200, 'video/mp4']);
+    expect((await file.arrayBuffer()).byteLength).toBeGreaterThan(100);
+    expect(await next.text()).toContain(`URI="${address}"`);
+  });
+});

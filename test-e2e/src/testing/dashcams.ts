@@ -1,0 +1,35 @@
+import type { SimulatedTerminal } from '@fleet/terminal-simulator';
+import { type ProductHarness, uniquePhone } from './harness.ts';
+import { PlatformClient } from './platform-client.ts';
+
+/** A vehicle with a connected terminal. */
+export interface Dashcam {
+  readonly vehicleId: number;
+  readonly imei: string;
+  readonly terminal: SimulatedTerminal;
+}
+
+/** Vehicles of the demo account with simulated terminals. */
+export class Dashcams {
+  readonly #harness: ProductHarness;
+  /** Calls as the owner of the account. */
+  readonly client: PlatformClient;
+
+  private constructor(harness: ProductHarness, client: PlatformClient) {
+    this.#harness = harness;
+    this.client = client;
+  }
+
+  static async open(harness: ProductHarness): Promise<Dashcams> {
+    return new Dashcams(harness, await PlatformClient.logIn(harness));
+  }
+
+  /** Creates a vehicle whose terminal is connected; `more` are fields of the vehicle. */
+  async create(more: object = {}): Promise<Dashcam> {
+    const imei = uniquePhone();
+    const vehicle = { vehicle_no: `D ${imei.slice(-6)}`, imei, ...more };
+    const { id } = await this.client.requestData('/vehicles', vehicle);
+    const terminal = await this.#harness.startTerminal({ phone: imei });
+    return { vehicleId: Number(id), imei, terminal };
+  }
+}
