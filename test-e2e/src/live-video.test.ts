@@ -1,13 +1,7 @@
 import { clipFrameHashes, type SimulatedTerminal } from '@fleet/terminal-simulator';
 import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import {
-  decodePictureHashes,
-  decodeSound,
-  findPositionInLoop,
-  measureToneShare,
-  readSizes,
-} from './testing/decode.ts';
+import { decodePictureHashes, decodeSound, findPositionInLoop, measureToneShare, readSizes } from './testing/decode.ts';
 import { type ProductHarness, startHarness } from './testing/harness.ts';
 import { Viewer } from './testing/viewer.ts';
 

@@ -36,7 +36,7 @@ export async function admitHlsReader(
     if ((await enter(limit)) === 'full') throw tooManyViewersError(limit);
   } catch (cause) {
     if (cause instanceof AppError) throw cause;
-    // HLS has no open response: without Redis nothing tells a reader that continues from one that begins.
+    // HLS has no open response: without Redis a new reader looks like one that continues.
     throw new AppError('internal', 'The state of the stream cannot be read at the moment.', { cause });
   }
   leaveAfterFailure({ redis }, id, viewer, context);

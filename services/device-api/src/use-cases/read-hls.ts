@@ -39,7 +39,12 @@ export async function sendPlaylist(
 }
 
 /** Sends a file of the playlist of a stream. */
-export async function sendHlsFile(deps: HlsDeps, id: WatchedStream, file: string, context: RequestContext): Promise<void> {
+export async function sendHlsFile(
+  deps: HlsDeps,
+  id: WatchedStream,
+  file: string,
+  context: RequestContext,
+): Promise<void> {
   const { signal, response, log } = context;
   const upstream = await openMedia(deps, id, { suffix: `/${file}`, query: {}, otherStatuses: statuses }, signal);
   await assertResult(deps, id, upstream, context);

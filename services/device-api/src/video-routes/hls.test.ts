@@ -191,7 +191,9 @@ describe('a reader of the playlist', () => {
     const imei = await camera();
     const { headers } = newUser(imei);
     expect(await statusOf(`${service.video.base}/${imei}/2/index.m3u8`, headers)).toBe(404);
-    await waitFor(async () => (await listViewerSubjects(harness.redis, { kind: 'live', imei, channel: 2 })).length === 0);
+    await waitFor(
+      async () => (await listViewerSubjects(harness.redis, { kind: 'live', imei, channel: 2 })).length === 0,
+    );
     expect(await listViewerSubjects(harness.redis, { kind: 'live', imei, channel: 2 })).toEqual([]);
   });
 
