@@ -75,9 +75,9 @@ const statusOf = async (url: string, headers: Record<string, string> = {}): Prom
   await response.arrayBuffer();
   return response.status;
 };
-const urlOfAge = async (imei: string, { caller }: FakeUser, ageMs: number): Promise<string> => {
+const urlOfAge = (imei: string, { caller }: FakeUser, ageMs: number): string => {
   const stream = { imei, channel: 1, kind: 'live', caller } as const;
-  const { token } = await tokens.issue(stream, new Date(Date.now() - ageMs));
+  const { token } = tokens.issue(stream, new Date(Date.now() - ageMs));
   return `${service.video.base}/${imei}/1/index.m3u8?token=${token}`;
 };
 
@@ -160,11 +160,11 @@ describe('access to the playlist', () => {
   it('outlives the token for a reader that has begun, and for no other', async () => {
     const imei = await camera();
     const user = newUser(imei);
-    const url = await urlOfAge(imei, user, 700_000);
+    const url = urlOfAge(imei, user, 700_000);
     expect(await statusOf(url)).toBe(401);
     expect(await statusOf(url.replace('index.m3u8', 'hls/segment-1.m4s'))).toBe(401);
     // Tokens are accepted for five more seconds, because clocks differ.
-    const continued = await urlOfAge(imei, user, 603_000);
+    const continued = urlOfAge(imei, user, 603_000);
     expect(await statusOf(continued)).toBe(200);
     await waitFor(async () => (await statusOf(continued.replace('index.m3u8', 'stream.flv'))) === 401);
     expect(await statusOf(continued)).toBe(200);
