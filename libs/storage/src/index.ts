@@ -1,3 +1,4 @@
+export { compareAndSet, type ValueChange } from './compare-and-set.ts';
 export { type DelayedJobKeys, DelayedJobs } from './delayed-jobs.ts';
 export {
   computeDeliveryId,

@@ -11,7 +11,7 @@ import { findVehicleByImei, vehicleCollection } from '../domains/vehicles/querie
 import { hadTerminalAt } from '../domains/vehicles/rules.ts';
 import type { Vehicle } from '../domains/vehicles/schema.ts';
 import { type Picture, raiseMediaCaptured } from './media.ts';
-import { firstSeenMs } from './picture-dedupe.ts';
+import { recordPictureSighting } from './picture-sightings.ts';
 import type { EventConsumerDeps } from './vehicle-events.ts';
 
 /** Consumes MEDIA: each stored file becomes a record of its vehicle; files without an owner are deleted. */
@@ -134,7 +134,7 @@ async function announcedAtMs({ redis }: EventConsumerDeps, vehicle: Vehicle, sto
   const { imei, multimediaId, receivedAtMs, takenAt } = stored;
   if (multimediaId === null) return receivedAtMs;
   const takenAtMs = takenAt === null ? null : captureTime(takenAt, vehicle.cameraUtcOffset, receivedAtMs).getTime();
-  return firstSeenMs(redis, imei, toPicture(stored), { by: 'file', receivedAtMs, takenAtMs });
+  return recordPictureSighting(redis, imei, toPicture(stored), { by: 'file', receivedAtMs, takenAtMs });
 }
 
 const toPicture = ({ multimediaId, channel, kind, source, sizeBytes, place }: MediaStored): Picture => ({

@@ -4,7 +4,7 @@ import { notificationDedupeKey } from '../domains/notifications/to-notification.
 import { findVehicleByImei } from '../domains/vehicles/queries.ts';
 import { hadTerminalAt } from '../domains/vehicles/rules.ts';
 import type { Vehicle } from '../domains/vehicles/schema.ts';
-import { firstSeenMs } from './picture-dedupe.ts';
+import { recordPictureSighting } from './picture-sightings.ts';
 import type { TerminalHandler } from './terminal-messages.ts';
 import {
   type EventConsumerDeps,
@@ -46,7 +46,7 @@ export const multimediaEventHandler: TerminalHandler<typeof multimediaEvent> = {
       deps,
       vehicle,
       picture,
-      await firstSeenMs(deps.redis, imei, picture, { by: 'event', receivedAtMs }),
+      await recordPictureSighting(deps.redis, imei, picture, { by: 'event', receivedAtMs }),
     );
   },
 };

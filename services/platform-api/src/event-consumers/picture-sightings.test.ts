@@ -2,7 +2,7 @@ import { connectRedis, type Redis } from '@fleet/storage';
 import { testEnv } from '@fleet/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { newImei } from '../testing/fake-terminals.ts';
-import { firstSeenMs } from './picture-dedupe.ts';
+import { recordPictureSighting } from './picture-sightings.ts';
 
 // Uses a real server, which responds late on a busy machine.
 jest.setTimeout(60_000);
@@ -14,7 +14,7 @@ const startMs = Date.parse('2026-11-22T10:00:00Z');
 let redis: Redis;
 let imei: string;
 beforeAll(async () => {
-  redis = await connectRedis(testEnv('REDIS_URL'), { name: 'pictures-told-test', onError: () => undefined });
+  redis = await connectRedis(testEnv('REDIS_URL'), { name: 'picture-sightings-test', onError: () => undefined });
 });
 afterAll(() => redis.close());
 beforeEach(() => {
@@ -24,11 +24,12 @@ beforeEach(() => {
 const picture = { multimediaId: 7, channel: 1 };
 /** Returns the first sighting of this message's picture, as time after the start. */
 const event = async (afterMs: number, of = picture): Promise<number> =>
-  (await firstSeenMs(redis, imei, of, { by: 'event', receivedAtMs: startMs + afterMs })) - startMs;
+  (await recordPictureSighting(redis, imei, of, { by: 'event', receivedAtMs: startMs + afterMs })) - startMs;
 const file = async (afterMs: number, takenAfterMs: number | null = null): Promise<number> => {
   const takenAtMs = takenAfterMs === null ? null : startMs + takenAfterMs;
   return (
-    (await firstSeenMs(redis, imei, picture, { by: 'file', receivedAtMs: startMs + afterMs, takenAtMs })) - startMs
+    (await recordPictureSighting(redis, imei, picture, { by: 'file', receivedAtMs: startMs + afterMs, takenAtMs })) -
+    startMs
   );
 };
 
@@ -59,6 +60,11 @@ describe('a picture announced by 0x0800 and 0x0801', () => {
     expect([await file(3 * hourMs), await event(4 * hourMs)]).toEqual([3 * hourMs, 4 * hourMs]);
   });
 
+  it('is one if replicas receive its messages concurrently', async () => {
+    const seen = await Promise.all(Array.from({ length: 20 }, (_unused, at) => (at % 2 === 0 ? event(at) : file(at))));
+    expect(new Set(seen).size).toBe(1);
+  });
+
   it('is another picture on another channel, with another id or of another terminal', async () => {
     await event(0);
     expect(await event(1, { ...picture, channel: 2 })).toBe(1);
@@ -76,7 +82,7 @@ describe('a picture announced by 0x0800 and 0x0801', () => {
   });
 
   it('expires', async () => {
-    const key = `picture-told:${imei}:7:1`;
+    const key = `picture:${imei}:7:1`;
     await event(0);
     expect(await redis.pTTL(key)).toBeGreaterThan(2 * 24 * hourMs);
     await file(1_000);
