@@ -6,7 +6,7 @@ import type { OutgoingEvent } from './outgoing-event.ts';
 import type { UserVisibility } from './user-visibility.ts';
 import type { EventAccess } from './visibility-snapshot.ts';
 
-/** Share permission that an event of the vehicle requires. */
+/** Share permission that an event of the vehicle requires; `stream` and `media` have no URLs without further ones. */
 const requiredPermission: Readonly<Record<LiveEventType, SharePermission>> = {
   location: 'view',
   status: 'view',
@@ -14,8 +14,8 @@ const requiredPermission: Readonly<Record<LiveEventType, SharePermission>> = {
   notification: 'notifications',
   command: 'commands',
   upload: 'history_video',
-  stream: 'live_video',
-  media: 'history_video',
+  stream: 'view',
+  media: 'view',
 };
 
 /** Scopes of the API key, any of which an event requires, as requests do. */
@@ -30,7 +30,6 @@ export function eventAccess(visibility: UserVisibility, event: OutgoingEvent): E
   const { accountId, vehicleId, type } = event;
   const access = visibility.accessTo(accountId, vehicleId);
   if (access === null || !access.permissions.includes(requiredPermission[type])) return null;
-  if (type === 'media' && !mayViewVideo(visibility.caller)) return null;
   const scopes = requiredScopes[type];
   return scopes === undefined || visibility.hasScope(scopes) ? access : null;
 }
@@ -46,3 +45,7 @@ export function isRelevant(visibility: UserVisibility, event: OutgoingEvent, { a
 /** Returns whether the user and the API key may open the pictures of a vehicle. */
 export const mayOpenFiles = (visibility: UserVisibility, { permissions }: EventAccess): boolean =>
   permissions.includes('history_video') && mayViewVideo(visibility.caller) && visibility.hasScope(['video']);
+
+/** Returns whether the user and the API key may watch live video of a vehicle. */
+export const mayWatch = (visibility: UserVisibility, { permissions }: EventAccess): boolean =>
+  permissions.includes('live_video') && visibility.hasScope(['video']);

@@ -1,4 +1,5 @@
 import type { LiveEvent, LiveEventType } from '@fleet/bus';
+import { type StreamUrlsOf, withoutStreamUrls } from '../domains/dashcam/event-urls.ts';
 import { toEvent, toViewerEvent, type UrlOf, withoutDriver } from '../domains/notifications/responses.ts';
 import type { Notification } from '../domains/notifications/schema.ts';
 
@@ -8,6 +9,16 @@ export const encodeMessage = (type: string, data: unknown, tsMs = Date.now()): B
 
 /** Audience of an event: the vehicle's own account, its drivers, users with a share, or viewers of a share link. */
 export type Audience = 'own' | 'driver' | 'shared' | 'public';
+
+/** URLs of a viewer. */
+export interface ViewerUrls {
+  /** Creates the URL of a file; null if the viewer may not open files of the vehicle. */
+  readonly fileUrlOf: UrlOf;
+  /** Creates the URLs of a stream; null if the viewer may not watch the vehicle. */
+  readonly streamUrlsOf: StreamUrlsOf | null;
+}
+
+const noUrls: ViewerUrls = { fileUrlOf: null, streamUrlsOf: null };
 
 /** An event for any number of viewers: encoded once for each audience that it has, on demand. */
 export class OutgoingEvent {
@@ -37,23 +48,23 @@ export class OutgoingEvent {
     return this.type === 'vehicle' && (this.data['action'] === 'shared' || this.data['action'] === 'unshared');
   }
 
-  /** `urlOf` creates the picture URLs of a viewer; null without access to pictures. */
-  messageFor(audience: Audience, urlOf: UrlOf = null): Buffer {
-    if (this.#hasFiles && urlOf !== null)
-      return encodeMessage(
-        this.type,
-        withFileUrls(this.type, dataFor(audience, this.type, this.data), urlOf),
-        this.atMs,
-      );
+  /** Without URLs of a viewer, the event has none. */
+  messageFor(audience: Audience, urls: ViewerUrls = noUrls): Buffer {
+    const ownUrls = this.#findUrls(urls);
+    if (ownUrls !== null)
+      return encodeMessage(this.type, ownUrls(dataFor(audience, this.type, this.data)), this.atMs);
     return (this.#messages[audience] ??= encodeMessage(
       this.type,
-      this.#hasFiles ? withoutFiles(dataFor(audience, this.type, this.data)) : dataFor(audience, this.type, this.data),
+      withoutUrls(this.type, dataFor(audience, this.type, this.data)),
       this.atMs,
     ));
   }
 
-  get #hasFiles(): boolean {
-    return this.type === 'media' || (this.type === 'notification' && mediaFiles(this.data).length > 0);
+  /** Returns what adds the viewer's URLs; null for an event that every viewer of an audience receives alike. */
+  #findUrls({ fileUrlOf, streamUrlsOf }: ViewerUrls): ((data: Data) => Data) | null {
+    if (this.type === 'stream') return streamUrlsOf;
+    const hasFiles = this.type === 'media' || (this.type === 'notification' && mediaFiles(this.data).length > 0);
+    return hasFiles && fileUrlOf !== null ? (data) => withFileUrls(this.type, data, fileUrlOf) : null;
   }
 }
 
@@ -76,7 +87,11 @@ function withFileUrls(type: LiveEventType, data: Data, urlOf: NonNullable<UrlOf>
   return { ...data, media: mediaFiles(data).map((file) => ({ ...file, url: urlOf(file.id) })) };
 }
 
-const withoutFiles = (data: Data): Data => ('media' in data ? { ...data, media: [] } : data);
+function withoutUrls(type: LiveEventType, data: Data): Data {
+  if (type === 'stream') return withoutStreamUrls(data);
+  if (type === 'media') return { ...data, url: null, thumbnail_url: null };
+  return mediaFiles(data).length > 0 ? { ...data, media: [] } : data;
+}
 
 function dataFor(audience: Audience, type: LiveEventType, data: Data): Data {
   if (audience === 'public') return publicData(type, data);

@@ -1,5 +1,5 @@
+import { streamUrlSigner } from '../domains/dashcam/event-urls.ts';
 import { mediaUrlBuilder } from '../domains/media/urls.ts';
-import type { UrlOf } from '../domains/notifications/responses.ts';
 import type { Notification } from '../domains/notifications/schema.ts';
 import { visibleVehicleIds } from '../domains/vehicles/visibility.ts';
 import type { Deps } from '../platform/deps.ts';
@@ -8,10 +8,10 @@ import { sendError } from './client-inbox.ts';
 import type { ClientMessage, Selection } from './client-messages.ts';
 import { closeCodes, reconnectReason } from './close-codes.ts';
 import type { Connection, Delivery } from './connection.ts';
-import { eventAccess, isRelevant, mayOpenFiles } from './event-access.ts';
+import { eventAccess, isRelevant, mayOpenFiles, mayWatch } from './event-access.ts';
 import { LocationThrottle, locationIntervalMs } from './location-throttle.ts';
 import { findMissedEvents, maxResumedNotifications } from './missed-events.ts';
-import { encodeMessage, type OutgoingEvent } from './outgoing-event.ts';
+import { encodeMessage, type OutgoingEvent, type ViewerUrls } from './outgoing-event.ts';
 import type { Snapshots } from './snapshots.ts';
 import { Subscriptions } from './subscriptions.ts';
 import type { UserVisibility, VisibilityListener } from './user-visibility.ts';
@@ -20,7 +20,7 @@ import type { EventAccess, ShareChanges } from './visibility-snapshot.ts';
 /** Seconds between pings of the server. */
 export const heartbeatSeconds = 30;
 /** Dependencies of a user's connection. */
-export interface ViewerDeps extends Pick<Deps, 'config' | 'records' | 'redis' | 'log'> {
+export interface ViewerDeps extends Pick<Deps, 'config' | 'records' | 'redis' | 'log' | 'streamTokens'> {
   readonly feeds: AccountFeeds;
   readonly snapshots: Snapshots;
 }
@@ -121,7 +121,7 @@ export class UserViewer implements FeedViewer, VisibilityListener {
 
   #toDelivery(event: OutgoingEvent, access: EventAccess): Delivery {
     const { type, vehicleId, data } = event;
-    const message = event.messageFor(access.audience, this.#fileUrls(access));
+    const message = event.messageFor(access.audience, this.#urlsFor(event, access));
     if (type === 'location') return { type, message, positionVehicleId: vehicleId };
     if (type !== 'notification') return { type, message };
     // A changed record has another version and is sent again.
@@ -129,9 +129,14 @@ export class UserViewer implements FeedViewer, VisibilityListener {
     return { type, message, notification: { id: Number(data['id']), version } };
   }
 
-  #fileUrls(access: EventAccess): UrlOf {
-    const mayOpen = mayOpenFiles(this.#visibility, access);
-    return mayOpen ? mediaUrlBuilder(this.#deps, this.#visibility.caller.userId) : null;
+  #urlsFor({ type }: OutgoingEvent, access: EventAccess): ViewerUrls {
+    const { caller, holder } = this.#visibility;
+    if (type === 'stream') {
+      const streamUrlsOf = mayWatch(this.#visibility, access) ? streamUrlSigner(this.#deps, holder) : null;
+      return { fileUrlOf: null, streamUrlsOf };
+    }
+    const fileUrlOf = mayOpenFiles(this.#visibility, access) ? mediaUrlBuilder(this.#deps, caller.userId) : null;
+    return { fileUrlOf, streamUrlsOf: null };
   }
 
   async #changeSubscriptions({ type, id, selection }: Extract<ClientMessage, { selection: Selection }>): Promise<void> {
