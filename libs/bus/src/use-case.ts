@@ -3,7 +3,14 @@ import { type Static, type TObject, Type } from 'typebox';
 import type { Bus } from './connection.ts';
 import { type BusContext, defineRequest, type RequestOptions, request, serve } from './contract.ts';
 
-const failure = Type.Object({ ok: Type.Literal(false), code: Type.String(), message: Type.String() });
+const failure = Type.Object({
+  ok: Type.Literal(false),
+  code: Type.String(),
+  message: Type.String(),
+  /** Header `Retry-After`. */
+  retryAfter: Type.Optional(Type.String({ maxLength: 32 })),
+});
+const retryAfterHeader = 'Retry-After';
 
 /**
  * A use case that a service offers over the bus and over HTTP. Errors travel with their code, so that both return the
@@ -22,7 +29,7 @@ export const defineUseCase = <Q extends TObject, A extends TObject>(definition: 
 
 type UseCase<Q extends TObject, A extends TObject> = ReturnType<typeof defineUseCase<Q, A>>;
 
-type UseCaseReply<A extends TObject> = { ok: true; result: Static<A> } | { ok: false; code: string; message: string };
+type UseCaseReply<A extends TObject> = { ok: true; result: Static<A> } | Static<typeof failure>;
 
 /** Serves a use case in a queue group. An AppError reaches the caller; every other error goes to `onError`. */
 export function serveUseCase<Q extends TObject, A extends TObject>(
@@ -35,7 +42,7 @@ export function serveUseCase<Q extends TObject, A extends TObject>(
     try {
       return { ok: true, result: await handler(body, context) };
     } catch (error) {
-      if (error instanceof AppError) return { ok: false, code: error.code, message: error.message };
+      if (error instanceof AppError) return toFailure(error);
       throw error;
     }
   };
@@ -53,5 +60,13 @@ export async function callUseCase<Q extends TObject, A extends TObject>(
 ): Promise<Static<A>> {
   const reply = (await request(bus, useCase, body, options)) as UseCaseReply<A>;
   if (reply.ok) return reply.result;
-  throw new AppError(reply.code in errorCodes ? (reply.code as ErrorCode) : 'internal', reply.message);
+  const { code, message, retryAfter } = reply;
+  throw new AppError(code in errorCodes ? (code as ErrorCode) : 'internal', message, {
+    headers: retryAfter === undefined ? {} : { [retryAfterHeader]: retryAfter },
+  });
+}
+
+function toFailure({ code, message, headers }: AppError): Static<typeof failure> {
+  const retryAfter = headers[retryAfterHeader];
+  return { ok: false, code, message, ...(retryAfter === undefined ? {} : { retryAfter }) };
 }

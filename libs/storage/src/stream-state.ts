@@ -33,6 +33,8 @@ export interface StreamRequest {
   readonly isForeign: boolean;
   readonly requestedAtMs: number;
   readonly correlationId: string;
+  /** Account whose streams are counted; absent without a vehicle. */
+  readonly accountId?: number;
 }
 
 /** The media pod that owns a stream. Key `stream:<kind>:<imei>:<channel>`, renewed by its owner. */
@@ -66,6 +68,10 @@ const dueKey = 'stream-requests:due';
 /** Sorted set of the claimed streams by the expiry of their claims: a killed pod releases nothing. */
 const expiringKey = 'streams:expiring';
 
+/** Set of the streams of an account; those that have ended since are removed when the set is counted. */
+const accountKey = (accountId: number): string => `streams:account:${accountId}`;
+const accountTtlMs = 30 * 86_400_000;
+
 /** Returns the stream of a key suffix. */
 function parseSuffix(member: string): StreamId {
   const [kind, imei = '', channel] = member.split(':');
@@ -84,27 +90,50 @@ export async function readStream(
   return { claim: parseJson(claim) as StreamClaim | null, request: parseJson(request) as StreamRequest | null };
 }
 
-// KEYS 1 stream, 2 request. ARGV 1 request, 2 ttl. Returns what prevented the reservation, or ''.
+// KEYS 1 stream, 2 request, 3 streams of the account. ARGV 1 request, 2 ttl, 3 limit of the account or '', 4 member,
+// 5 ttl of the set. Returns what prevented the reservation, or ''. Redis Cluster is not supported: the keys of the
+// account's other streams are not declared.
 const reserveScript = `
 local claim = redis.call('GET', KEYS[1])
 if claim then return {'streaming', claim} end
 local request = redis.call('GET', KEYS[2])
 if request then return {'requested', request} end
+if ARGV[3] ~= '' then
+  local count = 0
+  for _, member in ipairs(redis.call('SMEMBERS', KEYS[3])) do
+    if redis.call('EXISTS', 'stream:' .. member, 'stream-request:' .. member) > 0 then
+      count = count + 1
+    else
+      redis.call('SREM', KEYS[3], member)
+    end
+  end
+  if count >= tonumber(ARGV[3]) then return {'full', ''} end
+  redis.call('SADD', KEYS[3], ARGV[4])
+  redis.call('PEXPIRE', KEYS[3], ARGV[5])
+end
 redis.call('SET', KEYS[2], ARGV[1], 'PX', ARGV[2])
 return {'reserved', ''}`;
 
-/** Reserves a stream before its camera is requested: one request at a time for a channel. */
+/**
+ * Reserves a stream before its camera is requested: one request at a time for a channel. `full`: the account of the
+ * request has `maxStreams` other streams already, counted over all replicas.
+ */
 export async function reserveStream(
   redis: Redis,
   id: StreamId,
   request: StreamRequest,
+  maxStreams?: number,
 ): Promise<
-  { state: 'reserved' } | { state: 'streaming'; claim: StreamClaim } | { state: 'requested'; request: StreamRequest }
+  | { state: 'reserved' | 'full' }
+  | { state: 'streaming'; claim: StreamClaim }
+  | { state: 'requested'; request: StreamRequest }
 > {
+  const { accountId } = request;
+  const limit = accountId === undefined || maxStreams === undefined ? '' : String(maxStreams);
   const [state, text] = (await redis.eval(reserveScript, {
-    keys: [streamKey(id), requestKey(id)],
-    arguments: [JSON.stringify(request), String(requestTtlMs)],
-  })) as ['reserved' | 'streaming' | 'requested', string];
+    keys: [streamKey(id), requestKey(id), accountKey(accountId ?? 0)],
+    arguments: [JSON.stringify(request), String(requestTtlMs), limit, streamSuffix(id), String(accountTtlMs)],
+  })) as ['reserved' | 'full' | 'streaming' | 'requested', string];
   if (state === 'streaming') return { state, claim: JSON.parse(text) as StreamClaim };
   if (state === 'requested') return { state, request: JSON.parse(text) as StreamRequest };
   return { state };
@@ -255,10 +284,14 @@ export async function renewStreamClaim(
   id: StreamId,
   claim: StreamClaim,
 ): Promise<'kept' | 'restored' | 'lost'> {
-  return (await redis.eval(renewClaimScript, {
+  const state = (await redis.eval(renewClaimScript, {
     keys: [streamKey(id), expiringKey],
     arguments: [JSON.stringify(claim), String(streamTtlMs), streamSuffix(id)],
   })) as 'kept' | 'restored' | 'lost';
+  const accountId = claim.request?.accountId;
+  // Redis may have lost the account's set, too.
+  if (state === 'restored' && accountId !== undefined) await redis.sAdd(accountKey(accountId), streamSuffix(id));
+  return state;
 }
 
 // KEYS 1 stream, 2 expiring. ARGV 1 generation, 2 member.

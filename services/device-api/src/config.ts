@@ -164,6 +164,11 @@ export const configSchema = envSchema({
   },
   RATE_LIMIT_HEALTH_PER_SECOND: { ...countSchema, default: 20, description: 'health requests per address' },
   RATE_LIMIT_HEALTH_BURST: { ...countSchema, default: 60, description: 'burst of health requests' },
+  MAX_STREAMS_PER_ACCOUNT: {
+    ...countSchema,
+    default: 50,
+    description: 'concurrent streams of an account, live and recorded, unless the account has its own `max_streams`',
+  },
   RATE_LIMIT_VIEWERS_PER_CHANNEL: { ...countSchema, default: 20, description: 'concurrent viewers of one channel' },
   RATE_LIMIT_CHANNELS_PER_DEVICE: {
     ...countSchema,

@@ -6,6 +6,14 @@ const findDeviceTimeoutMs = 3_000;
 /** Short, so that a changed record takes effect soon; a partner's loop over one device sends one request. */
 const cacheTtlMs = 5_000;
 
+/** What platform-api knows about a device. */
+export interface DeviceRecord {
+  readonly offset: UtcOffset;
+  readonly accountId: number | null;
+  /** Limit on concurrent streams of the account; undefined for the default. */
+  readonly maxStreams: number | undefined;
+}
+
 /**
  * Returns the UTC offsets of cameras from platform-api's records; a device without a record has the standard's, +08:00.
  * Fails if platform-api is unreachable: a default instead of a record would list, play and upload the wrong hours
@@ -38,12 +46,12 @@ export class CameraUtcOffsets {
     imei: string,
     context: { correlationId: string },
     errorCode: 'unavailable' | 'internal' = 'unavailable',
-  ): Promise<{ readonly offset: UtcOffset; readonly accountId: number | null }> {
+  ): Promise<DeviceRecord> {
     try {
       const options = { timeoutMs: findDeviceTimeoutMs, correlationId: context.correlationId };
-      const { cameraUtcOffset, accountId } = await request(this.#bus, findDevice, { imei }, options);
+      const { cameraUtcOffset, accountId, maxStreams } = await request(this.#bus, findDevice, { imei }, options);
       this.#offsets.set(imei, cameraUtcOffset);
-      return { offset: cameraUtcOffset, accountId };
+      return { offset: cameraUtcOffset, accountId, maxStreams };
     } catch (cause) {
       if (!(cause instanceof BusError)) throw cause;
       throw new AppError(errorCode, "The camera's UTC offset cannot be looked up at the moment.", { cause });

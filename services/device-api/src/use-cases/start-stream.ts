@@ -21,7 +21,7 @@ import { readStreamOutcome, saveStreamOutcome } from '../store/stream-outcomes.t
 import { isStreamRunning, waitForMediaServer } from './media-servers.ts';
 import { abortOnShutdown, sendCommand, stateTimeoutMs } from './send-command.ts';
 
-export type StartDeps = Pick<Deps, 'config' | 'commandClient' | 'bus' | 'redis' | 'stopped'>;
+export type StartDeps = Pick<Deps, 'config' | 'commandClient' | 'bus' | 'redis' | 'stopped' | 'utcOffsets'>;
 
 /** Parts that differ between the ways to start a stream. */
 export interface StreamStart {
@@ -51,6 +51,7 @@ export async function startStream(
 ): Promise<GeneralResponse> {
   const { redis } = deps;
   const { id } = start;
+  const { accountId, maxStreams } = await findQuota(deps, id, context);
   const alreadyStreaming: GeneralResponse = { responseId: start.responseId, result: 'success' };
   while (performance.now() < context.deadlineAtMs) {
     const request: StreamRequest = {
@@ -60,8 +61,10 @@ export async function startStream(
       isForeign: start.address.isForeign,
       requestedAtMs: Date.now(),
       correlationId: context.correlationId,
+      ...(accountId === null ? {} : { accountId }),
     };
-    const reservation = await withStateTimeout(reserveStream(redis, id, request));
+    const reservation = await withStateTimeout(reserveStream(redis, id, request, maxStreams));
+    if (reservation.state === 'full') throw accountQuotaError(maxStreams);
     if (reservation.state === 'streaming') {
       if (await isStreamRunning(deps.bus, id, reservation.claim)) return alreadyStreaming;
       const isReleased = await withStateTimeout(releaseStream(redis, id, reservation.claim.generation));
@@ -81,6 +84,31 @@ export async function startStream(
   }
   return toGeneralResponse({ kind: 'timedOut' });
 }
+
+/**
+ * Returns the account whose streams are counted, and their limit. Talk counts as no stream. Without platform-api no
+ * start is rejected.
+ */
+async function findQuota(
+  { config, utcOffsets }: StartDeps,
+  { kind, imei }: StreamId,
+  context: CommandContext,
+): Promise<{ readonly accountId: number | null; readonly maxStreams: number }> {
+  const defaultMaxStreams = config.MAX_STREAMS_PER_ACCOUNT;
+  if (kind === 'talk') return { accountId: null, maxStreams: defaultMaxStreams };
+  try {
+    const { accountId, maxStreams = defaultMaxStreams } = await utcOffsets.fetchRecord(imei, context);
+    return { accountId, maxStreams };
+  } catch (error) {
+    context.log.warn({ err: error }, 'could not count the streams of an account');
+    return { accountId: null, maxStreams: defaultMaxStreams };
+  }
+}
+
+const accountQuotaError = (maxStreams: number): AppError =>
+  new AppError('quota_exceeded', `The account already has ${maxStreams} streams. Stop one, or retry later.`, {
+    headers: { 'Retry-After': '60' },
+  });
 
 /** Streams are found by their state in Redis: without it none can be started. */
 async function withStateTimeout<T>(read: Promise<T>): Promise<T> {

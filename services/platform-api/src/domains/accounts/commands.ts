@@ -88,6 +88,7 @@ interface AccountInput {
   readonly timezone?: string | undefined;
   readonly city?: string | null | undefined;
   readonly country?: string | null | undefined;
+  readonly max_streams?: number | null | undefined;
 }
 
 /**
@@ -126,7 +127,8 @@ export async function createCustomerAccount(
 }
 
 /**
- * Changes an account. Only an account above it may change its status; its own administrators may change the rest too.
+ * Changes an account. Only an account above it may change its status and its limit on streams; its own administrators may
+ * change the rest too.
  */
 export async function updateAccountAsCaller(
   deps: AccountCommandDeps,
@@ -138,7 +140,8 @@ export async function updateAccountAsCaller(
   const account = await findVisibleAccount(deps.records, caller, id);
   if (account === null) return null;
   const isManager = isPermitted(caller.role, 'accounts') && id !== caller.accountId;
-  if (!isManager && (input.status !== undefined || !isPermitted(caller.role, 'administration')))
+  const isReserved = input.status !== undefined || input.max_streams !== undefined;
+  if (!isManager && (isReserved || !isPermitted(caller.role, 'administration')))
     throw roleNotPermittedError(caller.role);
   checkTimezone(input.timezone);
   const { status } = input;
@@ -150,4 +153,5 @@ export async function updateAccountAsCaller(
   return changed;
 }
 
-const toAccountFields = ({ name, timezone, city, country }: AccountInput) => asGiven({ name, timezone, city, country });
+const toAccountFields = ({ name, timezone, city, country, max_streams: maxStreams }: AccountInput) =>
+  asGiven({ name, timezone, city, country, maxStreams });

@@ -11,6 +11,9 @@ const accountFields = {
   timezone: Type.String(),
   city: nullable(Type.String()),
   country: nullable(Type.String()),
+  max_streams: nullable(
+    Type.Integer({ minimum: 0, description: 'Limit on concurrent streams; null: the default of the installation.' }),
+  ),
 };
 export const accountSchema = Type.Object(accountFields, { title: 'Account' });
 
@@ -28,4 +31,5 @@ export const toAccountResponse = (account: Account): Static<typeof accountSchema
   timezone: account.timezone,
   city: account.city,
   country: account.country,
+  max_streams: account.maxStreams ?? null,
 });

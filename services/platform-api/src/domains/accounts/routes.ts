@@ -39,10 +39,22 @@ const accountProperties = {
   country: Type.Optional(nullable(trimmedText(2, 100, { examples: ['India'] }))),
 };
 
+const maxStreams = Type.Optional(
+  nullable(
+    Type.Integer({
+      minimum: 0,
+      maximum: 10_000,
+      description: 'Limit on concurrent streams; null: the default of the installation. Only for accounts above.',
+      examples: [100],
+    }),
+  ),
+);
+
 const createBody = Type.Object({
   name: personName,
   timezone: Type.Optional(timezone),
   ...accountProperties,
+  max_streams: maxStreams,
   owner: Type.Object({
     name: personName,
     email: Type.Optional(nullable(email)),
@@ -56,6 +68,7 @@ const changeBody = Type.Object({
   name: Type.Optional(personName),
   timezone: Type.Optional(timezone),
   ...accountProperties,
+  max_streams: maxStreams,
   status: Type.Optional(nameEnum(accountStatuses)),
 });
 
@@ -145,7 +158,7 @@ export const accountRoutes = (deps: Deps, deleteAccount: DeleteAccount): Platfor
     operationId: 'updateAccount',
     summary: 'Update an account',
     description:
-      'Changes your own account or an account below it. Only an account above may change the `status`, to suspend or activate the account.',
+      'Changes your own account or an account below it. Only an account above may change the `status`, to suspend or activate the account, and `max_streams`.',
     tags,
     access: { permission: 'self' },
     params: idParams,

@@ -13,6 +13,8 @@ export interface Account extends RecordFields {
   /** Location of the company, as stated by the company. */
   readonly city: string | null;
   readonly country: string | null;
+  /** Limit on concurrent streams; null, and absent on older records: the default of the installation. */
+  readonly maxStreams?: number | null;
   /** Time of the deletion. From then on, no caller can use or see the account. */
   readonly deletedAt: Date | null;
   /** True once all automatic processing for the deleted account has ended. */
