@@ -124,7 +124,8 @@ export async function reserveStream(
   request: StreamRequest,
   maxStreams?: number,
 ): Promise<
-  | { state: 'reserved' | 'full' }
+  | { state: 'reserved' }
+  | { state: 'full' }
   | { state: 'streaming'; claim: StreamClaim }
   | { state: 'requested'; request: StreamRequest }
 > {

@@ -46,6 +46,8 @@ export class FakePlatform {
   readonly #accounts = new Map<string, number>();
   /** Devices of live share links with the permission for video, by the link's id. */
   readonly links = new Map<number, string>();
+  /** Limits of accounts, by id. */
+  readonly quotas = new Map<number, { maxStreams: number }>();
   readonly #holds = new Map<string, { isRequested: boolean; readonly released: Promise<void> }>();
   #servers: { stop(): Promise<void> }[] = [];
   #lastId = 0;
@@ -82,6 +84,7 @@ export class FakePlatform {
         known: this.#accounts.has(imei),
         accountId: this.#accounts.get(imei) ?? null,
         cameraUtcOffset: '+08:00',
+        ...this.quotas.get(this.#accounts.get(imei) ?? 0),
       })),
       serveUseCase(this.#bus, verifySession, options, async (credentials) => this.#verifySession(credentials)),
       serveUseCase(this.#bus, authorizeVideo, options, async (request) => {

@@ -166,13 +166,13 @@ describe('visibility of events', () => {
     const guest = await harness.user('manager', harness.theirs);
     await share(guest, ['view']);
     const client = await live.as(guest);
-    client.send({ type: 'subscribe', events: ['location', 'notification', 'vehicle', 'stream', 'command'] });
+    client.send({ type: 'subscribe', events: ['location', 'notification', 'vehicle', 'upload', 'command'] });
     await client.next('snapshot', 2);
     const colleague = await live.as(harness.theirs.owner);
-    publish([notification(), { type: 'stream', data: {} }, { type: 'command', data: {} }, location()]);
+    publish([notification(), { type: 'upload', data: {} }, { type: 'command', data: {} }, location()]);
     expect((await client.next('location')).data).toMatchObject({ vehicle_id: vehicleId, driver_id: null });
     expect(client.of('notification')).toEqual([]);
-    expect([...client.of('stream'), ...client.of('command')]).toEqual([]);
+    expect([...client.of('upload'), ...client.of('command')]).toEqual([]);
     await share(guest, ['view', 'notifications', 'commands']);
     // The client sends nothing here: its rate is limited.
     await waitFor(() => {

@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto';
-import { request, verifyKey } from '@fleet/bus';
+import { findDevice, request, verifyKey } from '@fleet/bus';
 import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { PlatformHarness, type Tenant, type TestUser, testPassword } from '../../testing/platform-harness.ts';
@@ -143,6 +143,26 @@ describe('accounts', () => {
     await waitFor(async () => (await both.get('/api/vehicles')).status === 200);
     expect(await verdict()).toMatchObject({ valid: true });
     expect(await logInToken(email)).not.toBe('undefined');
+  });
+
+  it('lets only an account above limit its streams', async () => {
+    const { response, email } = await createAccount(dealer, 'Limited');
+    const { data } = response;
+    const path = `/api/accounts/${data.id}`;
+    expect(data['max_streams']).toBeNull();
+    const authorization = `Bearer ${await logInToken(email)}`;
+    const me = await harness.with({ authorization }).get('/api/auth/me');
+    const origin = 'http://127.0.0.1:8080';
+    const owner = harness.with({ authorization, origin, 'x-api-key': String(me.data['dashboard_api_key']) });
+    expect((await owner.put(path, { max_streams: 9 })).status).toBe(403);
+    const imei = `1${String(randomInt(1e10)).padStart(11, '0')}`;
+    const find = () => request(harness.bus, findDevice, { imei }, { timeoutMs: 5_000 });
+    expect((await owner.post('/api/vehicles', { vehicle_no: 'LIMIT', imei })).status).toBe(201);
+    expect(await find()).not.toHaveProperty('maxStreams');
+    expect((await harness.as(dealer).put(path, { max_streams: 2 })).data).toMatchObject({ max_streams: 2 });
+    expect(await find()).toMatchObject({ accountId: data.id, maxStreams: 2 });
+    expect((await harness.as(dealer).put(path, { max_streams: null })).data).toMatchObject({ max_streams: null });
+    expect(await find()).not.toHaveProperty('maxStreams');
   });
 
   it('lets an account change its own name but never its own status', async () => {
