@@ -51,8 +51,7 @@ export class OutgoingEvent {
   /** Without URLs of a viewer, the event has none. */
   messageFor(audience: Audience, urls: ViewerUrls = noUrls): Buffer {
     const ownUrls = this.#findUrls(urls);
-    if (ownUrls !== null)
-      return encodeMessage(this.type, ownUrls(dataFor(audience, this.type, this.data)), this.atMs);
+    if (ownUrls !== null) return encodeMessage(this.type, ownUrls(dataFor(audience, this.type, this.data)), this.atMs);
     return (this.#messages[audience] ??= encodeMessage(
       this.type,
       withoutUrls(this.type, dataFor(audience, this.type, this.data)),

@@ -1,8 +1,8 @@
 import { type Bus, findDevice as findRequest, serve } from '@fleet/bus';
 import type { Running } from '@fleet/service-kit';
 import type { RecordStore } from '../../store/record-store.ts';
-import { miningDeviceByImei } from '../mining-devices/ingestion.ts';
 import { getAccount } from '../accounts/use-cases.ts';
+import { miningDeviceByImei } from '../mining-devices/ingestion.ts';
 import { findDevice } from './use-cases.ts';
 
 /** Serves `platform-api.find-device`. */
