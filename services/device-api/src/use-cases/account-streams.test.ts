@@ -92,10 +92,10 @@ describe('the limit on streams of an account', () => {
   it('counts a stream until it has ended', async () => {
     const accountId = newAccount();
     const [first = ''] = await fill(accountId);
-    const { leave } = await harness.connectStream(first, 1, 'http://127.0.0.1:1');
+    const stream = await harness.connectStream(first, 1, 'http://127.0.0.1:1');
     const imei = await device(accountId);
     expect(await start(imei)).toMatchObject(refusal);
-    await leave();
+    await stream.leave();
     expect((await start(imei)).status).toBe(200);
   });
 
