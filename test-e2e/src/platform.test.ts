@@ -134,6 +134,7 @@ function createRows(records: Records): readonly Row[] {
     ['POST', `/vehicles/start-dashcam-stream/${vehicle.id}`, {}, 404],
     ['POST', `/vehicles/stop-dashcam-stream/${vehicle.id}`, {}, 404],
     ['GET', `/vehicles/${vehicle.id}/v2/get-dashcam-stream?channelId=1&streamType=LOW`, undefined, 404],
+    ['POST', `/vehicles/${vehicle.id}/dashcam-media-capture?channelId=1&quality=MEDIUM`, {}, 404],
     ['GET', '/rtt-tracking/get-imei-based-on-vehicle-number'],
     ['POST', '/drivers', { name: 'Another' }, 201],
     ['GET', '/drivers'],

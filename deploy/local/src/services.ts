@@ -125,6 +125,7 @@ function planServices({ options, ports, secrets }: ServicesContext): ServicePlan
         ATTACHMENT_PORT: String(ports.attachments),
         CLIPS_DIR: join(options.dataDir, 'clips'),
         CLIPS_SIGNING_SECRET: secrets.clipsSigningSecret,
+        MEDIA_SIGNING_SECRET: secrets.mediaSigningSecret,
         UPLOAD_HTTP_URL: `http://${reached}:${ports.ftpHttp}`,
         // The name belongs to the directory: after a restart its clips still belong to this pod.
         POD_ID: 'upload-ftp',

@@ -8,6 +8,14 @@ export {
   revokeKey,
   verifyKey,
 } from './access-requests.ts';
+export {
+  type CaptureOptions,
+  captureMedia,
+  captureOptions,
+  captureQualities,
+  type LiveRecording,
+  recordLive,
+} from './capture-requests.ts';
 export { type Bus, openBus } from './connection.ts';
 export {
   type BusContext,

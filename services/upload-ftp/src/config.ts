@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { ConfigError, type ConfigOf, commonEnv, envSchema, invalidConfigError, readEnv } from '@fleet/service-kit';
 import { attachmentSettings } from './attachments/settings.ts';
 import { clipSettingFaults, clipSettings } from './clips/settings.ts';
+import { liveSettings } from './recordings/settings.ts';
 
 const port = { type: 'integer', minimum: 0, maximum: 65_535 } as const;
 const durationMs = { type: 'integer', minimum: 1, maximum: 366 * 86_400_000 } as const;
@@ -118,6 +119,7 @@ export const schema = envSchema({
     description: 'replicas of streams created by this service',
   },
   ...clipSettings,
+  ...liveSettings,
   ...attachmentSettings,
 });
 
@@ -132,6 +134,8 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
   if (config.FTP_TLS_REQUIRED && config.FTP_TLS_CERT_FILE === undefined)
     problems.push('FTP_TLS_REQUIRED requires FTP_TLS_CERT_FILE and FTP_TLS_KEY_FILE');
   problems.push(...clipSettingFaults(config));
+  if (config.NODE_ENV === 'production' && config.MEDIA_SIGNING_SECRET === liveSettings.MEDIA_SIGNING_SECRET.default)
+    problems.push('MEDIA_SIGNING_SECRET has its development value. Set a secret of this deployment.');
   if (problems.length > 0) throw invalidConfigError(problems);
   return config;
 }

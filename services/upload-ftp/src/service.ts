@@ -27,6 +27,7 @@ import { type Config, readTls, schema } from './config.ts';
 import type { RunningFtp } from './ftp/ftp-server.ts';
 import { type Media, openMedia } from './media/media.ts';
 import { createUploadMetrics, type UploadMetrics } from './metrics.ts';
+import { serveRecordings } from './recordings/serve-recordings.ts';
 import { ClipDirectory } from './store/clip-directory.ts';
 import { DiskHealth } from './store/disk-health.ts';
 import { openObjectStore } from './store/open-object-store.ts';
@@ -96,6 +97,12 @@ export async function create(config: Config, overrides: Overrides = {}): Promise
     completedClips.serve(connectedBus, { pod, httpUrl, sweepIntervalMs: config.UPLOAD_SWEEP_MS });
     const media = openedMedia.serve(connectedBus);
     const deps = { ...context, ...stores, bus: connectedBus, media, httpUrl };
+    const recordings = serveRecordings(
+      connectedBus,
+      { ...deps, ffmpegPath: config.FFMPEG_PATH, signingSecret: config.MEDIA_SIGNING_SECRET },
+      config.LIVE_RECORDINGS_PARALLEL,
+    );
+    lifecycle.onStop('recordings', () => recordings.stop());
     ftp = await assemble(deps, overrides.openFile);
     attachments = await startAttachments({ ...deps, metrics: context.metrics.registry });
     const ports = { httpPort, ftpPort: ftp.port, attachmentPort: attachments.port };

@@ -3,6 +3,7 @@ import type { Deps } from '../deps.ts';
 import { historyControl } from './history-control.ts';
 import { historyStart } from './history-start.ts';
 import { hlsFile, playlist } from './hls.ts';
+import { mediaCapture } from './media-capture.ts';
 import { ping } from './ping.ts';
 import { resourceList } from './resource-list.ts';
 import { start } from './start.ts';
@@ -22,4 +23,5 @@ export const videoRoutes = (deps: Deps): Route[] => [
   resourceList(deps),
   historyStart(deps),
   historyControl(deps),
+  mediaCapture(deps),
 ];

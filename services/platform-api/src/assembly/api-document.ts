@@ -158,6 +158,7 @@ const parameters = {
   longitude: { description: 'Degrees, WGS-84.', example: 13.405 },
   channel: { description: 'Only messages of this channel.' },
   ticket: { description: 'Ticket from the URL of the billing portal.', example: 'eyJhbGciOiJFZERTQSJ9' },
+  captureId: { description: 'Id of the capture.', example: '0123456789abcdef01234567' },
   commandId: { description: 'Id of the command.', example: '0123456789abcdef01234567' },
   deliveryId: { description: 'Id of the delivery.', example: '0123456789abcdef01234567' },
   gateway: { description: 'The payment gateway.' },

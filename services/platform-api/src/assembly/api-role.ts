@@ -1,9 +1,11 @@
 import { servePing } from '@fleet/bus';
-import { createDocumentSender, getRequestContext, type Lifecycle } from '@fleet/service-kit';
+import { createDocumentSender, getRequestContext, type Lifecycle, runPeriodically } from '@fleet/service-kit';
 import { type RequestHandler, Router } from 'express';
 import { AccessGuard, type AccessGuardDeps } from '../access/access-guard.ts';
 import { serveSessions } from '../access/handlers.ts';
 import { serveApiKeys } from '../domains/api-keys/handlers.ts';
+import { serveCaptures } from '../domains/captures/handlers.ts';
+import { resumeCaptures } from '../domains/captures/resume-captures.ts';
 import { CommandWorker, workerTimings } from '../domains/commands/command-worker.ts';
 import { servePartners } from '../domains/partners/handlers.ts';
 import { serveVehicles } from '../domains/vehicles/handlers.ts';
@@ -34,9 +36,20 @@ export function startApi(deps: Deps, lifecycle: Lifecycle, roleDeps: ApiRoleDeps
   lifecycle.onStop('command queue', () => commands.stop());
   deps.mails.start();
   if (!roleDeps.runsJobs) return;
+  lifecycle.onStop('captures', resumeCapturesPeriodically(deps));
   const scheduler = new JobScheduler(deps, jobs, roleDeps.hasFirstRecords);
   lifecycle.onStop('jobs', () => scheduler.stop());
 }
+
+/** More often than other jobs, as a user waits for the pictures. */
+const resumeIntervalMs = 5_000;
+
+const resumeCapturesPeriodically = (deps: Deps): (() => Promise<void>) =>
+  runPeriodically(
+    resumeIntervalMs,
+    () => resumeCaptures(deps),
+    (error) => deps.log.warn({ err: error }, 'could not continue captures yet'),
+  );
 
 /**
  * Creates the handler of the API: the public keys, the OpenAPI document, the route table, and the errors for unknown
@@ -87,6 +100,7 @@ function serveBusRequests(
     serveVideoAccess(bus, { records, ...roleDeps }, onError),
     ...servePartners(deps, onError),
     consumeDeviceAccess(deps),
+    serveCaptures(bus, deps, onError),
     ...serveWebhooks(bus, deps, onError),
     servePing(bus, 'platform-api', { onError }),
   ])

@@ -45,6 +45,7 @@ async function listReferences(id: number): Promise<string[]> {
 const history = [
   'audit_log.vehicle_id',
   'audit_log.vehicles',
+  'captures.vehicleId',
   'chat_messages.vehicleId',
   'commands.vehicleId',
   'media.vehicleId',
@@ -125,6 +126,7 @@ describe('deleted vehicles', () => {
   const domains: Readonly<Record<string, string>> = {
     messaging: 'history',
     billing: 'history of payments',
+    captures: 'history',
     drivers: "ends the driver's session",
     commands: 'cancels queued commands; other commands are history',
     geofences: 'removes the id from lists',

@@ -1,4 +1,5 @@
 import { DurableConsumer, decodeJson, type MediaStored, mediaStored, mediaStoredSubject } from '@fleet/bus';
+import { assignFile, completeCapture } from '../domains/captures/files.ts';
 import { captureTime } from '../domains/media/capture-time.ts';
 import { changeMedia } from '../domains/media/commands.ts';
 import { findByKey, findRemoval } from '../domains/media/queries.ts';
@@ -50,12 +51,12 @@ async function recordStoredFile(deps: EventConsumerDeps, stored: MediaStored): P
   const vehicle = await findOwner(deps, stored);
   if (vehicle === null)
     return deleteUnrecordedFile(deps, { _id: key, file, accountId: stored.attachment?.accountId ?? null });
-  await notifyAndLink(
-    deps,
-    vehicle,
-    await recordMedia(deps, vehicle, await toMediaFields(deps, vehicle, stored, file)),
-    stored,
-  );
+  const takenAtMs = takenAtIfKnown(vehicle, stored);
+  const captureId = await assignFile(deps, vehicle, stored, { mediaKey: key, takenAtMs });
+  const fields = { ...(await toMediaFields(deps, vehicle, stored, file)), captureId };
+  const media = await recordMedia(deps, vehicle, fields);
+  await completeCapture(deps, media, captureId);
+  await notifyAndLink(deps, vehicle, media, stored);
 }
 
 /** Handles a repeated event: completes steps that a crash interrupted. */
@@ -69,6 +70,7 @@ async function completeKnownFile(
   const vehicle = await vehicleCollection(deps.records).find(media, media.vehicleId);
   if (vehicle === null) return;
   await recalculateUsage(deps, vehicle);
+  await completeCapture(deps, media);
   await notifyAndLink(deps, vehicle, media, stored);
 }
 
@@ -110,7 +112,6 @@ async function toMediaFields(deps: EventConsumerDeps, vehicle: Vehicle, stored: 
   return {
     accountId: vehicle.accountId,
     mediaKey: fileKey(file),
-    captureId: null,
     vehicleId: vehicle._id,
     imei: vehicle.imei === imei ? (vehicle.recordedImei ?? imei) : imei,
     channelId: channel,
@@ -131,11 +132,14 @@ async function toMediaFields(deps: EventConsumerDeps, vehicle: Vehicle, stored: 
 }
 
 async function announcedAtMs({ redis }: EventConsumerDeps, vehicle: Vehicle, stored: MediaStored): Promise<number> {
-  const { imei, multimediaId, receivedAtMs, takenAt } = stored;
+  const { imei, multimediaId, receivedAtMs } = stored;
   if (multimediaId === null) return receivedAtMs;
-  const takenAtMs = takenAt === null ? null : captureTime(takenAt, vehicle.cameraUtcOffset, receivedAtMs).getTime();
+  const takenAtMs = takenAtIfKnown(vehicle, stored);
   return recordPictureSighting(redis, imei, toPicture(stored), { by: 'file', receivedAtMs, takenAtMs });
 }
+
+const takenAtIfKnown = ({ cameraUtcOffset }: Vehicle, { takenAt, receivedAtMs }: MediaStored): number | null =>
+  takenAt === null ? null : captureTime(takenAt, cameraUtcOffset, receivedAtMs).getTime();
 
 const toPicture = ({ multimediaId, channel, kind, source, sizeBytes, place }: MediaStored): Picture => ({
   multimediaId: multimediaId ?? 0,

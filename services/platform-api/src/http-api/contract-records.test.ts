@@ -13,16 +13,17 @@ const types = existsSync(contractFile) ? parseContractTypes(readFileSync(contrac
 const describeContract = types.size > 0 ? describe : describe.skip;
 
 /** Records of the dashcam, which are not implemented yet. */
-const unimplemented = ['Capture', 'Download', 'DataUsage'];
+const unimplemented = ['Download', 'DataUsage'];
 /** Enumerations that are not records. */
 const words = ['SubscriptionStatus', 'State'];
 /** Records that the document names differently. */
 const namesHere: Readonly<Record<string, string>> = { Components: 'AddressComponents' };
 /** Every listed record has an integer id; the hex id is a second field. */
-const hexIds: Readonly<Record<string, string>> = { Delivery: 'delivery_id', Command: 'command_id' };
+const hexIds: Readonly<Record<string, string>> = { Delivery: 'delivery_id', Command: 'command_id', Capture: 'capture_id' };
 /** Values added to enumerations of the contract: files of an alarm, and section 28. */
 const moreWords: Readonly<Record<string, readonly string[]>> = {
   'Media.kind': ['other'],
+  'Capture.media[].kind': ['other'],
   'Attempt.error_code': ['connection_reset'],
 };
 /** Enumerations that the contract defines elsewhere (sections 2.1 and 3). */

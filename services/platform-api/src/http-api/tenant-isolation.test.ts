@@ -102,6 +102,7 @@ const refusedToOwnTenant: Readonly<Record<string, readonly number[]>> = {
   // No terminal is connected, because device-api does not run.
   startDashcamStream: [503],
   getDashcamStream: [503],
+  captureDashcamMedia: [503],
 };
 
 /** Operations without an entry in the audit log, and the reason. */

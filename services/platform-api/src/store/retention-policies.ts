@@ -50,6 +50,7 @@ export const accountRetention: Readonly<Record<string, RetentionPolicy>> = {
   // Payments are retained for accounting: amounts, plans and ids.
   orders: 'stays',
   subscriptions: 'stays',
+  captures: 'in time',
   commands: 'in time',
   mining_devices: 'at once',
   partner_positions: 'in time',

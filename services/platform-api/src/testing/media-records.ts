@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto';
+import type { Capture } from '../domains/captures/schema.ts';
 import type { Media } from '../domains/media/schema.ts';
 import type { Vehicle } from '../domains/vehicles/schema.ts';
+import type { NewAccountRecord } from '../store/account-repository.ts';
 import type { NewRecord } from '../store/record-store.ts';
 
 /** Returns a file of a vehicle that is not stored yet. */
@@ -30,6 +32,41 @@ export function newMedia(
     toldAtMs: null,
     file,
     clip: null,
+    ...more,
+  };
+}
+
+/** Returns a pending capture of a vehicle, whose terminal has accepted the command. */
+export function newCapture(
+  { _id: vehicleId, imei }: Pick<Vehicle, 'accountId' | '_id' | 'imei'>,
+  more: Partial<Capture> = {},
+): NewAccountRecord<Capture> {
+  const requestedAt = new Date();
+  const expiresAt = new Date(requestedAt.getTime() + 600_000);
+  return {
+    captureId: randomBytes(12).toString('hex'),
+    commandId: randomBytes(16).toString('hex'),
+    vehicleId,
+    imei: imei ?? '1',
+    channelId: 1,
+    kind: 'photo',
+    quality: 'MEDIUM',
+    count: 1,
+    intervalSeconds: 0,
+    durationSeconds: 1,
+    hasAudio: true,
+    status: 'pending',
+    method: null,
+    step: 'arriving',
+    multimediaIds: null,
+    files: [],
+    errorCode: null,
+    error: null,
+    requestedBy: null,
+    requestedAt,
+    expiresAt,
+    completedAt: null,
+    leasedUntil: expiresAt,
     ...more,
   };
 }

@@ -29,6 +29,7 @@ const kindOfName: Readonly<Record<string, string>> = {
   order_id: 'order',
   commandId: 'command',
   deliveryId: 'delivery',
+  captureId: 'capture',
 };
 /** Positions for parameters of searches, in all operations. */
 const placeOfName: Readonly<Record<string, string>> = { latitude: '22.5', longitude: '114.01' };

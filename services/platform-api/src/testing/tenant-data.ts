@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { WebhookRepository } from '@fleet/storage';
+import { captureCollection } from '../domains/captures/store.ts';
 import { incrementUsage, insertMedia } from '../domains/media/store.ts';
 import { createMediaUrl } from '../domains/media/urls.ts';
 import { chatMessageCollection } from '../domains/messaging/store.ts';
@@ -8,7 +9,7 @@ import { notificationsIn } from '../domains/notifications/store.ts';
 import { appendPositions } from '../domains/positions/bucket-writer.ts';
 import { mediaPodId } from './fake-media-pod.ts';
 import { writeLastLocation } from './last-location.ts';
-import { newMedia } from './media-records.ts';
+import { newCapture, newMedia } from './media-records.ts';
 import { pdf } from './pdf.ts';
 import {
   type ApiResponse,
@@ -209,10 +210,13 @@ async function mediaOf(
   harness: PlatformHarness,
   { accountId, owner }: Tenant,
   { imei, vehicleId }: { imei: string; vehicleId: number },
-): Promise<{ media: number; mediaUrl: string }> {
-  const { record } = await insertMedia(harness.records, newMedia({ accountId, _id: vehicleId, imei }, mediaPodId));
+): Promise<{ media: number; mediaUrl: string; capture: string }> {
+  const capture = newCapture({ accountId, _id: vehicleId, imei });
+  const { captureId } = await captureCollection(harness.records).insert({ accountId }, capture);
+  const file = newMedia({ accountId, _id: vehicleId, imei }, mediaPodId, { captureId });
+  const { record } = await insertMedia(harness.records, file);
   await incrementUsage(harness.deps.database, record, record.sizeBytes);
-  return { media: record._id, mediaUrl: createMediaUrl(harness.deps, record._id, owner.id) };
+  return { capture: captureId, media: record._id, mediaUrl: createMediaUrl(harness.deps, record._id, owner.id) };
 }
 
 async function notificationOf(

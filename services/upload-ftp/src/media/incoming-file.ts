@@ -51,6 +51,11 @@ export class IncomingFile {
     }
   }
 
+  /** Reads the size of a file that a program has written at the path. */
+  async measure(): Promise<void> {
+    this.#sizeBytes = (await this.#handle.stat()).size;
+  }
+
   /** Flushes all bytes to the disk and closes the file. */
   async finish(): Promise<void> {
     if (this.#ended === undefined) await this.#handle.sync();

@@ -11,13 +11,14 @@ import {
 import { UploadRepository } from '@fleet/storage';
 import type { Deps } from '../../platform/deps.ts';
 import { isAccountActive } from '../accounts/account-status.ts';
+import { findKeyById } from '../api-keys/use-cases.ts';
 import { audit } from '../audit/use-cases.ts';
 import { findAnywhere } from '../users/use-cases.ts';
 import { sharedVehicle } from '../vehicle-shares/use-cases.ts';
 import { mayViewVideo } from './access.ts';
 import type { FileQuery, Media } from './schema.ts';
 import { findMedia } from './store.ts';
-import { verifyMediaUrl } from './urls.ts';
+import { type UrlHolder, verifyMediaUrl } from './urls.ts';
 import { mediaNotFoundError } from './use-cases.ts';
 
 type FileDeps = Pick<Deps, 'bus' | 'config' | 'database' | 'log' | 'records' | 'redis' | 'stopped'>;
@@ -34,12 +35,12 @@ const viewDedupeMs = 600_000;
  * the file.
  */
 export async function openFile(deps: FileDeps, id: number, query: FileQuery, context: RequestContext): Promise<void> {
-  const userId = verifyMediaUrl(deps, id, query);
+  const holder = verifyMediaUrl(deps, id, query);
   const media = await findMedia(deps.records, id);
   if (media === null) throw mediaNotFoundError(id);
-  await assertMayView(deps, media, userId);
+  await assertMayView(deps, media, holder);
   const url = await createPodUrl(deps, media, query.format ?? 'original', context);
-  if (context.request.method === 'GET') await auditView(deps, media, userId, context);
+  if (context.request.method === 'GET') await auditView(deps, media, holder, context);
   const headers = responseHeaders(media, query.download === '1');
   await proxyUpstream({ url, resourceName, timeoutMs: proxyTimeoutMs, stopSignal: deps.stopped, headers }, context);
 }
@@ -47,15 +48,25 @@ export async function openFile(deps: FileDeps, id: number, query: FileQuery, con
 /**
  * Throws 403 if the user of the URL may no longer see the file. Permissions may have changed since the URL was created.
  */
-async function assertMayView({ records }: FileDeps, media: Media, userId: number): Promise<void> {
+async function assertMayView(deps: FileDeps, media: Media, { kind, id }: UrlHolder): Promise<void> {
+  const mayView = kind === 'key' ? await mayKeyView(deps, media, id) : await mayUserView(deps, media, id);
+  if (!mayView) throw new AppError('permission_denied', 'The user of this URL may no longer see the file.');
+}
+
+async function mayKeyView({ records }: FileDeps, { accountId }: Media, keyId: number): Promise<boolean> {
+  const key = await findKeyById(records, { accountId }, keyId);
+  return key !== null && key.scopes.includes('video') && (await isAccountActive(records, accountId));
+}
+
+async function mayUserView({ records }: FileDeps, media: Media, userId: number): Promise<boolean> {
   const user = await findAnywhere(records, userId);
   const isActive = user !== null && !user.disabled && (await isAccountActive(records, user.accountId));
   if (isActive && mayViewVideo(user) && (await isAccountActive(records, media.accountId))) {
-    if (user.accountId === media.accountId || user.role === 'superadmin') return;
+    if (user.accountId === media.accountId || user.role === 'superadmin') return true;
     const share = await sharedVehicle({ records }, { userId }, media.vehicleId);
-    if (share?.accountId === media.accountId && share.permissions.includes('history_video')) return;
+    return share?.accountId === media.accountId && share.permissions.includes('history_video');
   }
-  throw new AppError('permission_denied', 'The user of this URL may no longer see the file.');
+  return false;
 }
 
 /** Returns a short-lived URL of the pod that has the file. */
@@ -89,18 +100,19 @@ async function findPodUrl({ bus }: FileDeps, podId: string, context: RequestCont
 }
 
 /** Records a view in the audit log, because pictures of a cabin are personal data (docs/reference/operations.md). */
-async function auditView(deps: FileDeps, media: Media, userId: number, context: RequestContext): Promise<void> {
-  if (!(await isFirstView(deps, media, userId))) return;
+async function auditView(deps: FileDeps, media: Media, holder: UrlHolder, context: RequestContext): Promise<void> {
+  if (!(await isFirstView(deps, media, holder))) return;
   const { _id: id, accountId, vehicleId, channelId, kind } = media;
-  const actor = { accountId, userId, ...(context.request.ip === undefined ? {} : { ip: context.request.ip }) };
+  const actor = { accountId, [holder.kind === 'key' ? 'keyId' : 'userId']: holder.id, ...(context.request.ip === undefined ? {} : { ip: context.request.ip }) };
   const detail = { vehicle_id: vehicleId, channel_id: channelId, kind };
   await audit(deps, actor, 'media.view', { type: 'media', id }, detail);
 }
 
-async function isFirstView({ redis, log }: FileDeps, { mediaKey }: Media, userId: number): Promise<boolean> {
+async function isFirstView({ redis, log }: FileDeps, { mediaKey }: Media, holder: UrlHolder): Promise<boolean> {
+  const viewer = holder.kind === 'key' ? `key-${holder.id}` : holder.id;
   try {
     const expiration = { type: 'PX', value: viewDedupeMs } as const;
-    return (await redis.set(`media-viewed:${mediaKey}:${userId}`, '1', { condition: 'NX', expiration })) !== null;
+    return (await redis.set(`media-viewed:${mediaKey}:${viewer}`, '1', { condition: 'NX', expiration })) !== null;
   } catch (error) {
     log.warn({ err: error }, 'could not check whether a view was recorded');
     return true;
