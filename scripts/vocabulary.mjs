@@ -68,7 +68,7 @@ export const allowedFields = [
   },
   {
     names: ['answer'],
-    files: /^services\/platform-api\/src\/domains\/(?:geofences|notifications|partners|vehicles)\//,
+    files: /^services\/platform-api\/src\/domains\/(?:captures|geofences|notifications|partners|vehicles)\//,
   },
   // First responses by idempotency key, and indexes, in MongoDB.
   { names: ['answer', 'isUntold'], files: /^services\/platform-api\/src\/(?:http-api|store)\// },

@@ -1,4 +1,4 @@
-import { BusError, captureMedia, callUseCase } from '@fleet/bus';
+import { BusError, callUseCase, captureMedia } from '@fleet/bus';
 import { AppError, defineRoute, Reply, type RequestContext, type Route } from '@fleet/service-kit';
 import { type Static, Type } from 'typebox';
 import { canonicalImei } from '../access/device-authorizer.ts';

@@ -19,7 +19,11 @@ const words = ['SubscriptionStatus', 'State'];
 /** Records that the document names differently. */
 const namesHere: Readonly<Record<string, string>> = { Components: 'AddressComponents' };
 /** Every listed record has an integer id; the hex id is a second field. */
-const hexIds: Readonly<Record<string, string>> = { Delivery: 'delivery_id', Command: 'command_id', Capture: 'capture_id' };
+const hexIds: Readonly<Record<string, string>> = {
+  Delivery: 'delivery_id',
+  Command: 'command_id',
+  Capture: 'capture_id',
+};
 /** Values added to enumerations of the contract: files of an alarm, and section 28. */
 const moreWords: Readonly<Record<string, readonly string[]>> = {
   'Media.kind': ['other'],

@@ -97,9 +97,13 @@ async function runFfmpeg(
     await ffmpeg.run({ inputs, outputOptions: getOutputOptions(request), output }, signal);
   } catch (cause) {
     if (!(cause instanceof FfmpegError)) throw cause;
-    if (cause.isDiskFull) throw new AppError('unavailable', 'There is no space for recordings at the moment.', { cause });
+    if (cause.isDiskFull)
+      throw new AppError('unavailable', 'There is no space for recordings at the moment.', { cause });
     // The lines contain the signed URL.
-    log.info({ imei: request.imei, channel: request.channel, isTimeout: cause.isTimeout }, 'could not record live video');
+    log.info(
+      { imei: request.imei, channel: request.channel, isTimeout: cause.isTimeout },
+      'could not record live video',
+    );
     throw new AppError('upstream_error', 'The live video could not be recorded.', { cause });
   }
 }

@@ -26,7 +26,8 @@ export async function assignFile(
   const file: CapturedFile = { mediaKey, multimediaId: stored.multimediaId };
   if (stored.captureId !== undefined) {
     const recorded = await findCapture(records, stored.captureId);
-    if (recorded === null || recorded.vehicleId !== vehicle._id || recorded.accountId !== vehicle.accountId) return null;
+    if (recorded === null || recorded.vehicleId !== vehicle._id || recorded.accountId !== vehicle.accountId)
+      return null;
     return (await addFile(records, recorded, file)).captureId;
   }
   if (stored.source !== 'capture' || stored.multimediaId === null) return null;

@@ -26,7 +26,9 @@ export async function toCaptureResponse(
     completed_at: formatTime(capture.completedAt),
     // A file may have been deleted since, or its record may not be written yet.
     media: media.flatMap((each) =>
-      each === null || each.captureId !== capture.captureId || buildUrl === null ? [] : [toMediaResponse(each, buildUrl)],
+      each === null || each.captureId !== capture.captureId || buildUrl === null
+        ? []
+        : [toMediaResponse(each, buildUrl)],
     ),
   };
 }

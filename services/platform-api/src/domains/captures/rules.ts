@@ -82,7 +82,10 @@ const isListed = ({ multimediaIds, files }: Capture, { multimediaId }: ArrivedPi
   !files.some((file) => file.multimediaId === multimediaId);
 
 /** Captures without a list of ids take as many pictures as were requested. */
-const hasRoom = ({ status, multimediaIds, files, count, step, requestedAt }: Capture, picture: ArrivedPicture): boolean =>
+const hasRoom = (
+  { status, multimediaIds, files, count, step, requestedAt }: Capture,
+  picture: ArrivedPicture,
+): boolean =>
   status !== 'failed' &&
   step !== 'waking' &&
   multimediaIds === null &&

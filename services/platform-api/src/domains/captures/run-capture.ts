@@ -60,10 +60,7 @@ export async function runCapture(
 async function runStep(deps: RunDeps, capture: Capture, trace: RequestTrace, isRepeated: boolean): Promise<Capture> {
   switch (capture.step) {
     case 'waking':
-      await callDevice(
-        (options) => callUseCase(deps.bus, deviceApi.wakeUp, { imei: capture.imei }, options),
-        trace,
-      );
+      await callDevice((options) => callUseCase(deps.bus, deviceApi.wakeUp, { imei: capture.imei }, options), trace);
       return beginStep(deps, capture, capture.kind === 'clip' ? 'recording' : 'shooting');
     case 'shooting':
       return handleShot(deps, capture, await shoot(deps, capture, { ...trace, isRepeated }));

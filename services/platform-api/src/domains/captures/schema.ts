@@ -79,7 +79,9 @@ export const captureResponseSchema = Type.Object(
     error: nullable(Type.String({ description: 'Reason of a failure, as a sentence.' })),
     requested_at: time,
     completed_at: nullable(time),
-    media: Type.Array(mediaResponseSchema, { description: 'Files; empty for a caller who may not see recorded video.' }),
+    media: Type.Array(mediaResponseSchema, {
+      description: 'Files; empty for a caller who may not see recorded video.',
+    }),
   },
   { title: 'Capture' },
 );

@@ -22,15 +22,7 @@ export const findCapture = (records: RecordStore, captureId: string): Promise<Ca
 export type CaptureChange = Partial<
   Pick<
     Capture,
-    | 'status'
-    | 'method'
-    | 'step'
-    | 'multimediaIds'
-    | 'files'
-    | 'errorCode'
-    | 'error'
-    | 'completedAt'
-    | 'leasedUntil'
+    'status' | 'method' | 'step' | 'multimediaIds' | 'files' | 'errorCode' | 'error' | 'completedAt' | 'leasedUntil'
   >
 >;
 

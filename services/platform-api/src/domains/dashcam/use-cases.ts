@@ -143,7 +143,10 @@ function requireImei({ _id, imei }: Vehicle): string {
 }
 
 /** Returns the terminal and the sound of a channel; throws 404 for a camera that is disabled. */
-export function requireCamera(vehicle: Vehicle, channel: number): { readonly imei: string; readonly hasAudio: boolean } {
+export function requireCamera(
+  vehicle: Vehicle,
+  channel: number,
+): { readonly imei: string; readonly hasAudio: boolean } {
   const imei = requireImei(vehicle);
   const camera = vehicle.channels.find(({ channelId }) => channelId === channel);
   if (camera?.enabled === false)

@@ -103,7 +103,11 @@ async function findPodUrl({ bus }: FileDeps, podId: string, context: RequestCont
 async function auditView(deps: FileDeps, media: Media, holder: UrlHolder, context: RequestContext): Promise<void> {
   if (!(await isFirstView(deps, media, holder))) return;
   const { _id: id, accountId, vehicleId, channelId, kind } = media;
-  const actor = { accountId, [holder.kind === 'key' ? 'keyId' : 'userId']: holder.id, ...(context.request.ip === undefined ? {} : { ip: context.request.ip }) };
+  const actor = {
+    accountId,
+    [holder.kind === 'key' ? 'keyId' : 'userId']: holder.id,
+    ...(context.request.ip === undefined ? {} : { ip: context.request.ip }),
+  };
   const detail = { vehicle_id: vehicleId, channel_id: channelId, kind };
   await audit(deps, actor, 'media.view', { type: 'media', id }, detail);
 }
