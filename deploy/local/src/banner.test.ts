@@ -13,7 +13,7 @@ const runtime: Runtime = {
   platform_api: { url: 'http://127.0.0.1:8182' },
   video_service: { url: 'http://127.0.0.1:8181' },
   jt808: { host: '127.0.0.1', port: 7908 },
-  jt1078: { host: '127.0.0.1', live_port: 7178, history_port: 7179 },
+  jt1078: { host: '127.0.0.1', live_port: 7178, history_port: 7179, talk_port: 7190 },
   ftp: { host: '127.0.0.1', port: 2221 },
   attachments: { host: '127.0.0.1', port: 7181 },
   demo: { email: 'demo@fleet.example', password: 'p', api_key: 'fk_abc' },

@@ -44,7 +44,7 @@ export function banner(runtime: Runtime): string {
     ['Terminals, JT/T 808', `${runtime.jt808.host}:${runtime.jt808.port}`],
     [
       'Cameras, JT/T 1078',
-      `${runtime.jt1078.host}:${runtime.jt1078.live_port} live, ${runtime.jt1078.history_port} history (TCP and UDP)`,
+      `${runtime.jt1078.host}:${runtime.jt1078.live_port} live, ${runtime.jt1078.history_port} history, ${runtime.jt1078.talk_port} talk (TCP and UDP)`,
     ],
     ['FTP', `${runtime.ftp.host}:${runtime.ftp.port}`],
     ['Alarm attachments', `${runtime.attachments.host}:${runtime.attachments.port}`],

@@ -72,7 +72,7 @@ function describeRuntime(context: ServicesContext, processes: Record<string, num
     platform_api: { url: health['platform-api'] ?? '' },
     video_service: { url: at(ports.video) },
     jt808: { host, port: ports.jt808 },
-    jt1078: { host, live_port: ports.mediaLive, history_port: ports.mediaHistory },
+    jt1078: { host, live_port: ports.mediaLive, history_port: ports.mediaHistory, talk_port: ports.mediaTalk },
     ftp: { host, port: ports.ftp },
     attachments: { host, port: ports.attachments },
     demo: { email: demoEmail, password: secrets.demoPassword, api_key: secrets.demoApiKey },

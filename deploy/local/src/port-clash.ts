@@ -14,6 +14,7 @@ const settings: Readonly<Record<PortName, string>> = {
   jt808: 'JT808_PORT',
   mediaLive: 'MEDIA_LIVE_PORT',
   mediaHistory: 'MEDIA_HISTORY_PORT',
+  mediaTalk: 'MEDIA_TALK_PORT',
   attachments: 'ATTACHMENT_PORT',
   ftp: 'FTP_PORT',
   ftpPasvMin: 'FTP_PASV_MIN',

@@ -58,6 +58,7 @@ describe('claimPorts', () => {
       claims.filter((claim) => claim.port === port).map(({ protocol }) => protocol);
     expect(of(7078).toSorted()).toEqual(['tcp', 'udp']);
     expect(of(7079).toSorted()).toEqual(['tcp', 'udp']);
+    expect(of(7090).toSorted()).toEqual(['tcp', 'udp']);
     expect([7077, 30_000, 30_050, 30_099].map(of)).toEqual([['tcp'], ['tcp'], ['tcp'], ['tcp']]);
   });
 

@@ -15,6 +15,7 @@ const defaults = {
   jt808: 7808,
   mediaLive: 7078,
   mediaHistory: 7079,
+  mediaTalk: 7090,
   attachments: 7077,
   ftp: 2121,
   ftpPasvMin: 30_000,
@@ -78,6 +79,7 @@ const publicPorts: [PortName, string][] = [
   ['jt808', 'JT/T 808'],
   ['mediaLive', 'JT/T 1078 live'],
   ['mediaHistory', 'JT/T 1078 history'],
+  ['mediaTalk', 'JT/T 1078 talk'],
   ['ftp', 'FTP'],
   ['attachments', 'attachments of alarms'],
 ];
@@ -105,7 +107,7 @@ export function claimPorts(
     ...loopbackPorts.map(([name, purpose]) => claim('127.0.0.1', name, purpose)),
     ...backends.map((name) => claim('127.0.0.1', name, `the embedded backend ${name}`)),
   ];
-  for (const name of ['mediaLive', 'mediaHistory'] as const) {
+  for (const name of ['mediaLive', 'mediaHistory', 'mediaTalk'] as const) {
     claims.push({ ...claim(host, name, 'JT/T 1078'), protocol: 'udp' });
   }
   for (let port = ports.ftpPasvMin; port <= ports.ftpPasvMax; port++) {

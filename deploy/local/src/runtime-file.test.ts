@@ -22,7 +22,7 @@ const createRuntime = (processes: Record<string, number>): Runtime => ({
   platform_api: { url: 'http://127.0.0.1:8082' },
   video_service: { url: 'http://127.0.0.1:8081' },
   jt808: { host: '127.0.0.1', port: 7808 },
-  jt1078: { host: '127.0.0.1', live_port: 7078, history_port: 7079 },
+  jt1078: { host: '127.0.0.1', live_port: 7078, history_port: 7079, talk_port: 7090 },
   ftp: { host: '127.0.0.1', port: 2121 },
   attachments: { host: '127.0.0.1', port: 7077 },
   demo: { email: 'demo@fleet.example', password: 'secret', api_key: 'fk_x' },

@@ -24,7 +24,7 @@ export interface Runtime {
   platform_api: { url: string };
   video_service: { url: string };
   jt808: { host: string; port: number };
-  jt1078: { host: string; live_port: number; history_port: number };
+  jt1078: { host: string; live_port: number; history_port: number; talk_port: number };
   ftp: { host: string; port: number };
   attachments: { host: string; port: number };
   demo: { email: string; password: string; api_key: string };

@@ -47,7 +47,11 @@ export function deviceApiAuth({ env, host }: LaunchOptions): 'off' | 'key' {
  */
 function planServices({ options, ports, secrets }: ServicesContext): ServicePlan[] {
   const getPublicHost = (variable: string): string => options.env[variable] ?? publicAddress(options.host);
-  const media = { MEDIA_LIVE_PORT: String(ports.mediaLive), MEDIA_HISTORY_PORT: String(ports.mediaHistory) };
+  const media = {
+    MEDIA_LIVE_PORT: String(ports.mediaLive),
+    MEDIA_HISTORY_PORT: String(ports.mediaHistory),
+    MEDIA_TALK_PORT: String(ports.mediaTalk),
+  };
   const reached = inUrl(localAddress(options.host));
   const mediaHttp = `http://${reached}:${ports.mediaHttp}`;
   const publicUrl = options.env['PUBLIC_BASE_URL'] ?? `http://${inUrl(publicAddress(options.host))}:${ports.proxy}`;

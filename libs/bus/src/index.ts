@@ -106,6 +106,7 @@ export {
   type StreamChanged,
   streamChanged,
   streamStatusEvent,
+  talkTaken,
 } from './stream-events.ts';
 export { ensureStreams } from './streams.ts';
 export {

@@ -78,6 +78,16 @@ const streamState = Type.Object({
 /** Event: state of a live stream, published for each changed field. Lost while the broker is unavailable. */
 export const streamChanged = defineEvent({ subject: 'stream.changed', schema: streamState });
 
+/** Event for every replica of device-api: a manager has taken over the talk with a device. */
+export const talkTaken = defineEvent({
+  subject: 'device-api.talk-taken',
+  schema: Type.Object({
+    imei: Type.String({ pattern: '^[1-9][0-9A-F]{0,19}$' }),
+    /** Of the new talk. */
+    talkId: Type.String({ maxLength: 64 }),
+  }),
+});
+
 /** Payload of `streamChanged`. */
 export type StreamChanged = Static<typeof streamChanged.schema>;
 

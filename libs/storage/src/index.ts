@@ -67,6 +67,7 @@ export {
   readTerminalProfile,
   saveTerminalAudio,
   saveTerminalModel,
+  type TerminalAudio,
   type TerminalProfile,
 } from './terminal-profile.ts';
 export {

@@ -1,9 +1,12 @@
+import { PayloadType } from '@fleet/jt1078';
+import { getAudioFormat } from './media/audio-frames.ts';
 import type { Clip } from './media/clip.ts';
 import { LiveStream } from './media/live-stream.ts';
 import type { MediaTarget } from './media/media-link.ts';
 import type { MediaStream } from './media/media-stream.ts';
 import { type PlaybackMode, PlaybackStream } from './media/playback-stream.ts';
 import { pushBounded, type StreamKind, type StreamRecord } from './media/stream-record.ts';
+import { TalkStream } from './media/talk-stream.ts';
 import type { RecordingSegment } from './recordings.ts';
 import type { ClipProvider, ResolvedOptions } from './terminal-options.ts';
 
@@ -56,8 +59,9 @@ export class Cameras {
     return this.#runningStreams.get(`${kind}:${channel}`);
   }
 
-  /** Starts a live stream; closes the running one of the channel. */
+  /** Starts a live stream or talk; closes the running one of the channel. */
   async startLive(request: LiveRequest): Promise<void> {
+    if (request.dataType === 2 || request.dataType === 4) return this.#startTalk(request);
     const [main, sub] = await Promise.all([this.clip(request.channel, 'main'), this.clip(request.channel, 'sub')]);
     const { dataType } = request;
     const stream = new LiveStream({
@@ -65,20 +69,35 @@ export class Cameras {
       clips: { main, sub },
       stream: request.stream,
       hasVideo: dataType === 0 || dataType === 1,
-      hasAudio: dataType === 0 || dataType === 2 || dataType === 3,
+      hasAudio: dataType === 0 || dataType === 3,
     });
     await this.#startStream('live', request.channel, stream);
+  }
+
+  async #startTalk({ channel, target, dataType }: LiveRequest): Promise<void> {
+    const { camera, voice = {} } = this.#options;
+    const stream = new TalkStream({
+      ...this.#commonOptions('talk', { channel, target }),
+      codec: getAudioFormat(camera.audio)?.payloadType ?? PayloadType.G711A,
+      voice,
+      isSpeaking: dataType === 2,
+    });
+    await this.#startStream('talk', channel, stream);
   }
 
   /** Handles 0x9102; returns false if no stream is running. */
   controlLive(channel: number, control: number, closeType: number, streamType: number): boolean {
     const stream = this.findRunning('live', channel);
+    const talk = this.findRunning('talk', channel);
+    if (talk !== undefined && (control === 4 || (control === 0 && stream === undefined))) {
+      talk.close('stopped');
+      return true;
+    }
     if (!(stream instanceof LiveStream)) return false;
     if (control === 0) stream.stopPart((['all', 'audio', 'video'] as const)[closeType] ?? 'all');
     else if (control === 1) stream.switchStream(streamType === 0 ? 'main' : 'sub');
     else if (control === 2) stream.pause();
     else if (control === 3) stream.resume();
-    else if (control === 4) stream.close('stopped');
     else return false;
     return true;
   }

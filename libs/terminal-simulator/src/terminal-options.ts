@@ -4,6 +4,7 @@ import type { AttachmentOptions } from './attachments/attachment-options.ts';
 import type { PlatformMessage } from './frame-log.ts';
 import type { Clip } from './media/clip.ts';
 import type { AudioCodec, VideoCodec } from './media/clip-spec.ts';
+import type { VoiceOptions } from './media/talk-stream.ts';
 import type { RecorderOptions } from './recorder.ts';
 import type { Recording } from './recordings.ts';
 import type { Track } from './track.ts';
@@ -82,6 +83,8 @@ export interface TerminalOptions extends UploadOptions, AttachmentOptions, ListO
   clips?: ClipProvider | undefined;
   /** Codecs stated in 0x1003; must match the clips. */
   camera?: CameraCodecs | undefined;
+  /** Voice of the driver in talk. */
+  voice?: VoiceOptions | undefined;
   /** Streams are sent to this host instead of the one in the request. */
   mediaHost?: string | undefined;
   /** SIM width of media packets: 6 bytes, or 10 as most 2019 terminals use. */

@@ -30,6 +30,14 @@ export const configSchema = envSchema({
   },
   MEDIA_LIVE_PORT: { ...portSchema, default: 7078, description: 'port of live video, as sent to cameras' },
   MEDIA_HISTORY_PORT: { ...portSchema, default: 7079, description: 'port of recorded video, as sent to cameras' },
+  MEDIA_TALK_PORT: { ...portSchema, default: 7090, description: 'port of talk, as sent to cameras' },
+  TALK_MAX_SECONDS: {
+    type: 'integer',
+    minimum: 1,
+    maximum: 3_600,
+    default: 600,
+    description: 'longest talk with a driver; then its websocket is closed',
+  },
   MEDIA_SIGNING_SECRET: {
     type: 'string',
     default: 'development-media-signing-secret',

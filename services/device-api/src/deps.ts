@@ -6,6 +6,7 @@ import type { Guard } from './access/guard.ts';
 import type { Config } from './config.ts';
 import type { SmsProvider } from './providers/sms-provider.ts';
 import type { CameraUtcOffsets } from './use-cases/camera-utc-offsets.ts';
+import type { TalkTurns } from './use-cases/talk/talk-turns.ts';
 
 /** Dependencies of the use cases. */
 export interface Deps {
@@ -19,6 +20,7 @@ export interface Deps {
   readonly uploads: UploadRepository;
   readonly guard: Guard;
   readonly streamTokens: StreamTokens;
+  readonly talkTurns: TalkTurns;
   /** Sends SMS that wake devices; null without a provider. */
   readonly sms: SmsProvider | null;
   /** Aborted when the shutdown time-out has passed: all remaining waits end. */

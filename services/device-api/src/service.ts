@@ -14,6 +14,7 @@ import {
   redactConfig,
 } from '@fleet/service-kit';
 import { StreamTokens } from '@fleet/service-kit/stream-tokens';
+import { serveWebsockets } from '@fleet/service-kit/websocket';
 import { connectRedis, openDatabase, UploadRepository } from '@fleet/storage';
 import type { Express } from 'express';
 import { AuditOutbox } from './access/audit-outbox.ts';
@@ -28,6 +29,7 @@ import type { Deps } from './deps.ts';
 import { serveUseCases } from './handlers/serve-use-cases.ts';
 import { SmsProvider } from './providers/sms-provider.ts';
 import { CameraUtcOffsets } from './use-cases/camera-utc-offsets.ts';
+import { TalkTurns } from './use-cases/talk/talk-turns.ts';
 
 const name = 'device-api';
 
@@ -84,6 +86,8 @@ async function start(config: Config, log: Logger, lifecycle: Lifecycle): Promise
   const guard = new Guard({ bus, config, auditOutbox, keys: keyCache, limits, streamTokens, videoAccess, views });
   const sms = SmsProvider.fromConfig(config);
   lifecycle.onStop('sms', () => sms?.stop());
+  const talkTurns = new TalkTurns({ redis, bus, log });
+  lifecycle.onStop('talk turns', () => talkTurns.stop());
   const deps: Deps = {
     config,
     log,
@@ -95,6 +99,7 @@ async function start(config: Config, log: Logger, lifecycle: Lifecycle): Promise
     uploads: new UploadRepository(database),
     guard,
     streamTokens,
+    talkTurns,
     sms,
     stopping: stopping.signal,
     stopped: stopped.signal,
@@ -110,13 +115,14 @@ async function start(config: Config, log: Logger, lifecycle: Lifecycle): Promise
     await Promise.all(servers.map((server) => server.close(config.STOP_GRACE_MS + 2_000)));
     clearTimeout(graceTimer);
   });
-  const serveHttp = async (app: Express, port: number): Promise<number> => {
+  const serveHttp = async (app: Express, port: number, acceptsWebsockets = false): Promise<number> => {
     const server = await listen(app, { host: config.HOST, port, configure: configureServer });
+    if (acceptsWebsockets) serveWebsockets(server.server, app);
     servers.push(server);
     return server.port;
   };
   const port = await serveHttp(createDeviceApi(deps, { limits, lifecycle, metrics }), config.HTTP_PORT);
-  const videoPort = await serveHttp(createVideoService(deps, { limits }), config.VIDEO_HTTP_PORT);
+  const videoPort = await serveHttp(createVideoService(deps, { limits }), config.VIDEO_HTTP_PORT, true);
   lifecycle.onStop('streams', () => stopping.abort());
   const ping = servePing(bus, name, { onError });
   lifecycle.onStop('ping', () => ping.stop());

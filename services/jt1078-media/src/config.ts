@@ -16,6 +16,7 @@ export const schema = envSchema({
   HTTP_PORT: portSetting(8085, 'port of HTTP-FLV, health and metrics; 0 selects a free port'),
   MEDIA_LIVE_PORT: portSetting(7078, 'JT/T 1078 live video, TCP and UDP; 0 selects a free port'),
   MEDIA_HISTORY_PORT: portSetting(7079, 'JT/T 1078 playback, TCP and UDP; 0 selects a free port'),
+  MEDIA_TALK_PORT: portSetting(7090, 'JT/T 1078 talk, TCP and UDP; 0 selects a free port'),
   MEDIA_HTTP_URL: {
     type: 'string',
     optional: true,

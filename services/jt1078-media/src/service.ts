@@ -13,6 +13,7 @@ import {
   type Running,
   redactConfig,
 } from '@fleet/service-kit';
+import { serveWebsockets } from '@fleet/service-kit/websocket';
 import { connectRedis, pingRedis, type Redis, type StreamId, type StreamKind } from '@fleet/storage';
 import { type Config, schema } from './config.ts';
 import type { ViewerLimits } from './domain/flv-viewer.ts';
@@ -28,6 +29,7 @@ import { flvRoutes } from './routes/stream-flv.ts';
 import { hlsRoutes } from './routes/stream-hls.ts';
 import { mp4Routes } from './routes/stream-mp4.ts';
 import { streamsRoute } from './routes/streams.ts';
+import { talkRoute } from './routes/talk.ts';
 import { StreamClaims } from './store/stream-claims.ts';
 import { Transcoders } from './transcode/transcoders.ts';
 import { AacFormats, parseAacFormats } from './use-cases/aac-formats.ts';
@@ -35,12 +37,14 @@ import { commandCamera } from './use-cases/command-camera.ts';
 import { HlsOutputs } from './use-cases/hls-outputs.ts';
 import { endOrphanedStreams, stopTimedOutStreams } from './use-cases/stop-stale-streams.ts';
 import { StreamEventPublisher } from './use-cases/stream-event-publisher.ts';
+import { TerminalAudioProfiles } from './use-cases/terminal-audio.ts';
 
 /** Running media service and the ports it listens on. */
 export interface MediaService extends Running {
   readonly httpPort: number;
   readonly livePort: number;
   readonly historyPort: number;
+  readonly talkPort: number;
 }
 
 const gopCacheBytes = 4 * 1024 * 1024;
@@ -104,9 +108,9 @@ async function assemble(config: Config, pod: string, deps: Deps): Promise<MediaS
   const onRestored = (id: StreamId): void => eventPublisher.invalidate(id);
   const acceptUnsolicited = config.MEDIA_ACCEPT_UNSOLICITED;
   const claims = new StreamClaims({ redis, owner, acceptUnsolicited, onRestored, log });
+  const profiles = new TerminalAudioProfiles({ redis, commandClient, log });
   const aacFormats = new AacFormats({
-    redis,
-    commandClient,
+    profiles,
     configured: parseAacFormats(config.MEDIA_AAC_FORMATS),
     log,
   });
@@ -124,7 +128,11 @@ async function assemble(config: Config, pod: string, deps: Deps): Promise<MediaS
   const hls = new HlsOutputs(log);
 
   const app = createApp();
-  const api = createApi({ log, bodyLimitBytes: 1024, routes: createRoutes(config, { registry, claims, hls }) });
+  const api = createApi({
+    log,
+    bodyLimitBytes: 1024,
+    routes: createRoutes(config, { registry, claims, hls, profiles, log }),
+  });
   app.use(
     createAdminRouter(
       lifecycle,
@@ -135,6 +143,7 @@ async function assemble(config: Config, pod: string, deps: Deps): Promise<MediaS
   );
   app.use(api, ...createErrorHandlers(log));
   const http = await listen(app, { host: config.HOST, port: config.HTTP_PORT });
+  serveWebsockets(http.server, app);
   lifecycle.onStop('http', () => {
     // Viewers of ended streams have had their time to receive the rest.
     http.server.closeAllConnections();
@@ -158,10 +167,12 @@ async function assemble(config: Config, pod: string, deps: Deps): Promise<MediaS
   lifecycle.onStop('live ingest', () => live.stop());
   const history = await openPort('history', config.MEDIA_HISTORY_PORT);
   lifecycle.onStop('history ingest', () => history.stop());
+  const talk = await openPort('talk', config.MEDIA_TALK_PORT);
+  lifecycle.onStop('talk ingest', () => talk.stop());
 
   const onError = (error: unknown): void => log.error({ err: error }, 'periodic task failed');
   for (const [name, intervalMs, task] of [
-    ['timers', timerIntervalMs, () => checkTimers([live, history, registry, hls])],
+    ['timers', timerIntervalMs, () => checkTimers([live, history, talk, registry, hls])],
     ['stream events', timerIntervalMs, () => eventPublisher.publishChanges(registry.streams)],
     ['claims', claimRenewalIntervalMs, () => registry.renewClaims()],
     ['overdue requests', staleStreamIntervalMs, () => stopTimedOutStreams(deps, claims, eventPublisher)],
@@ -177,8 +188,9 @@ async function assemble(config: Config, pod: string, deps: Deps): Promise<MediaS
   const ping = servePing(bus, 'jt1078-media', { onError, isWorking: () => !lifecycle.isStopping && redis.isReady });
   lifecycle.onStop('ping', () => ping.stop());
   await bus.flush();
-  log.info({ httpPort: http.port, livePort: live.port, historyPort: history.port, url: owner.url }, 'started');
-  return { httpPort: http.port, livePort: live.port, historyPort: history.port, stop: () => lifecycle.stop() };
+  const ports = { httpPort: http.port, livePort: live.port, historyPort: history.port, talkPort: talk.port };
+  log.info({ ...ports, url: owner.url }, 'started');
+  return { ...ports, stop: () => lifecycle.stop() };
 }
 
 function checkTimers(parts: readonly { check(nowMs: number): void }[]): void {
@@ -205,10 +217,16 @@ const getViewerLimits = (config: Config, kind: StreamKind): ViewerLimits =>
       }
     : { dropAfterMs: null, closeAfterMs: config.MEDIA_HISTORY_CLOSE_AFTER_MS, maxQueueBytes: historyQueueBytes };
 
-function createRoutes(
-  config: Config,
-  { registry, claims, hls }: { registry: StreamRegistry; claims: StreamClaims; hls: HlsOutputs },
-): Route[] {
+/** Parts of the service that routes use. */
+interface RouteParts {
+  readonly registry: StreamRegistry;
+  readonly claims: StreamClaims;
+  readonly hls: HlsOutputs;
+  readonly profiles: TerminalAudioProfiles;
+  readonly log: Logger;
+}
+
+function createRoutes(config: Config, { registry, claims, hls, profiles, log }: RouteParts): Route[] {
   const access: StreamAccessDeps = {
     registry,
     isExpected: (id) => claims.isExpected(id),
@@ -220,6 +238,7 @@ function createRoutes(
     ...flvRoutes({ ...access, viewerLimits: (kind) => getViewerLimits(config, kind) }),
     ...mp4Routes(access),
     ...hlsRoutes({ ...access, hls }),
+    talkRoute({ ...access, findVoiceCodec: async (imei) => (await profiles.find(imei))?.codec ?? null, log }),
     streamsRoute(registry),
   ];
 }

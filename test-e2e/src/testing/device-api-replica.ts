@@ -50,6 +50,7 @@ export class DeviceApiReplica {
         MONGODB_URL: backends.mongodb_url,
         MEDIA_LIVE_PORT: String(jt1078.live_port),
         MEDIA_HISTORY_PORT: String(jt1078.history_port),
+        MEDIA_TALK_PORT: String(jt1078.talk_port),
         RATE_LIMIT_READS_PER_SECOND: '100000',
         RATE_LIMIT_READS_BURST: '100000',
         RATE_LIMIT_COMMANDS_PER_MINUTE: '100000',

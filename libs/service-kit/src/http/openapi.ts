@@ -197,7 +197,11 @@ function successResponses(route: Route, schemas: Schemas): Record<string, unknow
   const response = { headers: headerRefs('X-Request-Id', ...tag, ...rateLimitHeadersFor(route)), content };
   const descriptions = { ...(route.returns200 === false ? {} : { 200: 'Success.' }), ...route.extraSuccesses };
   return Object.fromEntries(
-    Object.entries(descriptions).map(([status, description]) => [status, { description, ...response }]),
+    // A websocket has neither a body nor headers of the route.
+    Object.entries(descriptions).map(([status, description]) => [
+      status,
+      { description, ...(status === '101' ? {} : response) },
+    ]),
   );
 }
 

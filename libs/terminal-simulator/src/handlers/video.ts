@@ -120,7 +120,8 @@ export const videoHandlers: Handlers = {
   }),
   ...defineHandler(liveStreamControl, (body, message, terminal) => {
     const { channel, control, closeType, streamType } = body;
-    if (terminal.cameras.findRunning('live', channel) === undefined) return refuse(message);
+    const kinds = ['live', 'talk'] as const;
+    if (kinds.every((kind) => terminal.cameras.findRunning(kind, channel) === undefined)) return refuse(message);
     return accept(message, () => {
       terminal.cameras.controlLive(channel, control, closeType, streamType);
     });

@@ -19,8 +19,13 @@ export interface MediaLink {
   close(): void;
 }
 
-/** Called once when the link has ended, with the error if there was one. */
-export type LinkEndHandler = (error: Error | null) => void;
+/** Receives what happens on a link. */
+export interface LinkHandlers {
+  /** Called once when the link has ended, with the error if there was one. */
+  onEnd(error: Error | null): void;
+  /** Receives data of the server: the voice of a talker. */
+  onData(chunk: Buffer): void;
+}
 
 const connectTimeoutMs = 10_000;
 /** Datagrams per batch: a key frame of 60 packets in one burst overruns default socket buffers. */
@@ -107,7 +112,7 @@ class UdpLink implements MediaLink {
   }
 }
 
-function openTcp(target: MediaTarget, onEnd: LinkEndHandler): Promise<MediaLink> {
+function openTcp(target: MediaTarget, { onEnd, onData }: LinkHandlers): Promise<MediaLink> {
   return new Promise((resolve, reject) => {
     const socket = net.connect({ host: target.host, port: target.tcpPort, noDelay: true });
     let failure: Error | null = null;
@@ -119,9 +124,8 @@ function openTcp(target: MediaTarget, onEnd: LinkEndHandler): Promise<MediaLink>
     socket.on('connect', () => {
       isOpen = true;
       socket.setTimeout(0);
-      // Data from the server (talk-back audio) is read and discarded; otherwise the end of the connection would go
-      // unnoticed.
-      socket.resume();
+      // Data is read even where nothing uses it; otherwise the end of the connection would go unnoticed.
+      socket.on('data', onData);
       resolve(new TcpLink(socket));
     });
     socket.on('close', () => {
@@ -131,7 +135,7 @@ function openTcp(target: MediaTarget, onEnd: LinkEndHandler): Promise<MediaLink>
   });
 }
 
-function openUdp(target: MediaTarget, onEnd: LinkEndHandler): Promise<MediaLink> {
+function openUdp(target: MediaTarget, { onEnd, onData }: LinkHandlers): Promise<MediaLink> {
   return new Promise((resolve, reject) => {
     const socket = dgram.createSocket({ type: target.host.includes(':') ? 'udp6' : 'udp4', sendBufferSize: 1 << 20 });
     let isOpen = false;
@@ -141,6 +145,7 @@ function openUdp(target: MediaTarget, onEnd: LinkEndHandler): Promise<MediaLink>
       socket.close();
       reject(error);
     });
+    socket.on('message', onData);
     socket.on('close', () => {
       if (isOpen) onEnd(null);
     });
@@ -152,8 +157,8 @@ function openUdp(target: MediaTarget, onEnd: LinkEndHandler): Promise<MediaLink>
 }
 
 /** Opens the connection of a stream request. */
-export async function openMediaLink(target: MediaTarget, onEnd: LinkEndHandler): Promise<MediaLink> {
-  if (target.tcpPort !== 0) return openTcp(target, onEnd);
-  if (target.udpPort !== 0) return openUdp(target, onEnd);
+export async function openMediaLink(target: MediaTarget, handlers: LinkHandlers): Promise<MediaLink> {
+  if (target.tcpPort !== 0) return openTcp(target, handlers);
+  if (target.udpPort !== 0) return openUdp(target, handlers);
   throw new Error('the stream request has no port');
 }

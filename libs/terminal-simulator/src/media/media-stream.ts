@@ -39,12 +39,16 @@ export abstract class MediaStream {
   /** Restarts the clock after a pause. */
   protected abstract resumeClock(): void;
 
+  /** Handles data of the server, which only talk uses. */
+  protected receive(_chunk: Buffer): void {}
+
   /** Connects and starts sending; a failure ends the stream and is stored in its record. */
   async open(): Promise<void> {
     if (this.#options.media === 'neverConnect') return;
     try {
-      const link = await openMediaLink(this.#options.target, (error) => {
-        this.#finish(error === null ? 'connectionLost' : `connectionLost: ${error.message}`);
+      const link = await openMediaLink(this.#options.target, {
+        onEnd: (error) => this.#finish(error === null ? 'connectionLost' : `connectionLost: ${error.message}`),
+        onData: (chunk) => this.receive(chunk),
       });
       if (this.#isEnded()) {
         link.close();

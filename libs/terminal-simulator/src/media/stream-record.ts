@@ -1,7 +1,22 @@
 import type { Clip, ClipFrame } from './clip.ts';
 
-/** Live (0x9101) or playback of a recording (0x9201). */
-export type StreamKind = 'live' | 'history';
+/** Live video (0x9101), playback of a recording (0x9201), or talk (0x9101 with data type 2 or 4). */
+export type StreamKind = 'live' | 'history' | 'talk';
+
+/** One frame of voice that a terminal has heard. */
+export interface HeardFrame {
+  payloadType: number;
+  sim: string;
+  channel: number;
+  timestampMs: number;
+  hasHisiliconHeader: boolean;
+  /** The frame as it was sent. */
+  data: Buffer;
+  /** Decoded samples of 8 kHz. */
+  pcm: Int16Array;
+  /** Arrival, in milliseconds since 1970 with fractions. */
+  atMs: number;
+}
 
 /** One frame sent by the camera, with the data to identify it at the viewer. */
 export interface SentFrame {
@@ -32,6 +47,7 @@ export interface StreamRecord {
   packetsSent: number;
   readonly sentVideoFrames: SentFrame[];
   readonly sentAudioFrames: SentFrame[];
+  readonly heardFrames: HeardFrame[];
 }
 
 /** Creates the record of a stream that is about to connect. */
@@ -49,6 +65,7 @@ export function createStreamRecord(kind: StreamKind, channel: number, target: st
     packetsSent: 0,
     sentVideoFrames: [],
     sentAudioFrames: [],
+    heardFrames: [],
   };
 }
 

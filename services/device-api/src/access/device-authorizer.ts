@@ -42,8 +42,10 @@ export function createDeviceAuthorizer(
     const name = isStream ? `${imei}:${channel}` : imei;
     const bucketKey = access === null ? `not visible to ${describeCaller(guard.getCaller(context))}:${name}` : name;
     await limits.consume(isStream ? 'stream' : 'command', bucketKey, context);
-    if (access === null) throw isStream ? notStreamingError() : notConnectedError();
-    if (access !== undefined) assertRight(access, toDeviceRight(route, input));
+    const right = toDeviceRight(route, input);
+    // Talk starts its stream, so a missing device is not connected.
+    if (access === null) throw isStream && right !== 'command' ? notStreamingError() : notConnectedError();
+    if (access !== undefined) assertRight(access, right);
     return access;
   };
   const authorizeUpload = async (
@@ -63,7 +65,7 @@ export function createDeviceAuthorizer(
   };
   const authorizeHls = async (route: Route, input: ValidatedInput, context: RequestContext): Promise<void> => {
     const { imei, channel } = input.params as { imei: string; channel: number };
-    const id = { kind: toStreamKind(route, input), imei: canonicalImei(imei), channel };
+    const id = { kind: toWatchedKind(route, input), imei: canonicalImei(imei), channel };
     const access = await guard.assertMayWatch(id, context);
     const { isExpired, ...viewer } = guard.getHlsReader(context);
     const isNew = await admitHlsReader({ config, redis, limits }, { id, viewer, isExpired, context });
@@ -86,8 +88,12 @@ export function createDeviceAuthorizer(
   };
 }
 
-const toStreamKind = (route: Route, input: ValidatedInput): 'live' | 'history' =>
+const toWatchedKind = (route: Route, input: ValidatedInput): 'live' | 'history' =>
   toDeviceRight(route, input) === 'history' ? 'history' : 'live';
+
+/** Of the routes that open a stream, only talk needs the right of commands. */
+const toStreamKind = (route: Route, input: ValidatedInput): 'live' | 'history' | 'talk' =>
+  toDeviceRight(route, input) === 'command' ? 'talk' : toWatchedKind(route, input);
 
 /** Returns a name of the account or guest for counters. */
 const describeCaller = (caller: ReturnType<Deps['guard']['getCaller']>): string =>

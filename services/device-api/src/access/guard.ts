@@ -8,6 +8,7 @@ import {
   type VideoCaller,
 } from '@fleet/service-kit';
 import { assertGranted, type StreamTokenKind } from '@fleet/service-kit/stream-tokens';
+import { closeResponse } from '@fleet/service-kit/websocket';
 import type { StreamId, StreamViewer, UploadRecord } from '@fleet/storage';
 import { notStreamingError } from '../use-cases/find-stream-source.ts';
 import type { AuditEvent, AuditOutbox } from './audit-outbox.ts';
@@ -26,6 +27,11 @@ export type DeviceRight = VideoRight | 'view' | 'any';
 
 /** Live or recorded video of a channel. */
 export type WatchedStream = StreamId & { readonly kind: 'live' | 'history' };
+
+/** Roles that may end the use of others in their own account. */
+const managingRoles: ReadonlySet<string> = new Set(['owner', 'admin', 'manager']);
+/** Close code of a websocket. */
+const accessLostCode = 4403;
 
 export interface GuardDeps extends IdentifierDeps {
   readonly auditOutbox: Pick<AuditOutbox, 'enqueue'>;
@@ -144,6 +150,7 @@ export class Guard {
     const accountId = access?.vehicleAccountId ?? undefined;
     const details = { operation: route.operationId, ...describeUse(input), accountId };
     if (kind === 'command') return this.#audit(imei, { kind, ...details }, context);
+    if (kind === 'talk') this.#audit(imei, { kind, ...details }, context);
     // A caller that left during admission watches nothing and will not leave again.
     if (context.response.closed) return;
     if (kind === 'view') onViewEnd(context, (seconds) => this.#audit(imei, { kind, ...details, seconds }, context));
@@ -163,7 +170,7 @@ export class Guard {
       access,
       log,
       isPermitted: (current) => hasRight(current, right),
-      close: () => void response.destroy(),
+      close: () => closeResponse(response, accessLostCode, 'access lost'),
     });
     // More than ten listeners wait for the end of a proxied response; Node.js would warn at each viewer.
     response.setMaxListeners(20);
@@ -215,6 +222,14 @@ export const toDeviceRight = (route: Route, input: ValidatedInput): DeviceRight 
 export function assertRight(access: VideoAccess, right: DeviceRight): void {
   if (!hasRight(access, right))
     throw new AppError('permission_denied', 'The caller lacks the permission for this request.');
+}
+
+/** Throws 403 if a caller may not end the use of others: only managers of the vehicle's own account and its keys may. */
+export function assertMayForce(access: VideoAccess | null | undefined): void {
+  if (access === undefined) return;
+  const isOwn = access !== null && access.accountId === access.vehicleAccountId;
+  if (access?.role === 'superadmin' || (isOwn && (access.role === null || managingRoles.has(access.role)))) return;
+  throw new AppError('permission_denied', 'Only a manager of the vehicle may take over with force=true.');
 }
 
 function hasRight({ rights }: VideoAccess, right: DeviceRight): boolean {

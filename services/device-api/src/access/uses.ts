@@ -7,29 +7,35 @@ export interface ValidatedInput {
   readonly body: unknown;
 }
 
-/** Returns how a request uses a device; `part`: another part of an earlier view. */
+/** Returns how a request uses a device; `part`: another part of an earlier view. Talk is recorded when it begins. */
 export function classifyUse(
   { bucket, operationId }: Route,
   { request }: RequestContext,
-): 'command' | 'view' | 'part' | undefined {
+): 'command' | 'talk' | 'view' | 'part' | undefined {
   if (bucket === 'command') return 'command';
   if (request.method !== 'GET') return undefined;
+  if (operationId === 'talk') return 'talk';
   if (bucket === 'stream') return 'view';
   if (operationId !== 'downloadUpload') return undefined;
   // A player requests one clip in many parts: the first of them is the view.
   return /^bytes=0-|^$/.test(request.get('range') ?? '') ? 'view' : 'part';
 }
 
-/** Returns the channel and the terminal control command of a request, for the audit log. */
-export function describeUse({ query, params, body }: ValidatedInput): { channel?: number; command?: number } {
-  const { channel, command } = {
+/** Returns the channel, the terminal control command and the force of a request, for the audit log. */
+export function describeUse({ query, params, body }: ValidatedInput): {
+  channel?: number;
+  command?: number;
+  isForced?: boolean;
+} {
+  const { channel, command, force } = {
     ...(body as object | undefined),
     ...(query as object),
     ...(params as object),
-  } as { channel?: number; command?: number };
+  } as { channel?: number; command?: number; force?: boolean };
   return {
     ...(channel === undefined ? {} : { channel }),
     ...(command === undefined ? {} : { command }),
+    ...(force === true ? { isForced: true } : {}),
   };
 }
 

@@ -8,6 +8,7 @@ import { ping } from './ping.ts';
 import { resourceList } from './resource-list.ts';
 import { start } from './start.ts';
 import { streamFlv } from './stream-flv.ts';
+import { talk } from './talk.ts';
 import { upload } from './upload.ts';
 import { wakeup } from './wakeup.ts';
 
@@ -18,6 +19,7 @@ export const videoRoutes = (deps: Deps): Route[] => [
   streamFlv(deps),
   playlist(deps),
   hlsFile(deps),
+  talk(deps),
   ping(deps),
   upload(deps),
   resourceList(deps),

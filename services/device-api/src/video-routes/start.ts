@@ -8,7 +8,7 @@ import { commandErrors, terminalGeneralResponse, toGeneralResponseBody } from '.
 import { startLive } from '../use-cases/start-live.ts';
 import { namesMediaServer } from './media-server-fields.ts';
 import { devicePath } from './parameters.ts';
-import { createStreamUrl, streamUrlFields } from './stream-url.ts';
+import { createStreamUrl, createTalkUrl, streamUrlFields } from './stream-url.ts';
 
 const body = Type.Object(
   {
@@ -30,7 +30,7 @@ const response = Type.Object(
     ...streamUrlFields,
     talk_url: Type.Union([Type.String(), Type.Null()], {
       description: 'Address of the websocket to talk to the driver; null for callers who may not talk.',
-      examples: [null],
+      examples: ['wss://video.example.com/013800138000/1/talk?token=eyJhbGciOiJIUzI1NiJ9.e30.c2lnbmF0dXJl'],
     }),
   },
   { title: 'StreamResponse', additionalProperties: false },
@@ -66,11 +66,13 @@ export const start = (deps: Deps) =>
         streamType: input.stream_type ?? 0,
       };
       const generalResponse = await startLive(deps, request, createCommandContext(deps, context));
+      const access = await deps.guard.findAccess(request.imei, { errors: commandErrors }, context);
+      const mayTalk = access === undefined || access?.rights.command === true;
       const stream = { imei: params.imei, channel: request.channel, kind: 'live' } as const;
       return {
         ...toGeneralResponseBody(generalResponse),
         ...createStreamUrl(deps, stream, context),
-        talk_url: null,
+        talk_url: mayTalk ? createTalkUrl(deps, stream, context) : null,
       };
     },
   });

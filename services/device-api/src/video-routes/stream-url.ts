@@ -21,6 +21,19 @@ export const streamUrlFields = {
   }),
 };
 
+/** Returns the address with which the caller of a request talks to a driver; `imei` is as the caller wrote it. */
+export function createTalkUrl(
+  { guard, streamTokens }: Pick<Deps, 'guard' | 'streamTokens'>,
+  { imei, channel }: { readonly imei: string; readonly channel: number },
+  context: RequestContext,
+): string {
+  const caller = guard.getCaller(context);
+  if (caller.kind === 'link') throw new Error('a guest may not talk');
+  const { token } = streamTokens.issue({ imei: canonicalImei(imei), channel, kind: 'talk', caller });
+  const { protocol, host } = context.request;
+  return `${protocol === 'https' ? 'wss' : 'ws'}://${host}/${imei}/${channel}/talk?token=${token}`;
+}
+
 /** Returns the URL with which the caller of a request opens a stream; `imei` is as the caller wrote it. */
 export function createStreamUrl(
   { guard, streamTokens }: Pick<Deps, 'guard' | 'streamTokens'>,

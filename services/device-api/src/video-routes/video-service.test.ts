@@ -32,7 +32,7 @@ describe('POST /:imei/start', () => {
         stream_url: expect.stringMatching(`^${video.base}/00000000${imei}/1/stream\\.flv\\?token=[\\w.-]+$`),
         hls_url: expect.stringMatching(`^${video.base}/00000000${imei}/1/index\\.m3u8\\?token=[\\w.-]+$`),
         token_expires_at: expect.stringMatching(/^\d{4}-.*Z$/),
-        talk_url: null,
+        talk_url: expect.stringMatching(`^ws${video.base.slice(4)}/00000000${imei}/1/talk\\?token=[\\w.-]+$`),
       },
     });
     expect(harness.findCommands(imei)[0]?.command).toMatchObject({

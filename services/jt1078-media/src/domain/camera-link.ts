@@ -9,4 +9,6 @@ export interface CameraLink {
   /** Stops reading a recording until `resume`. */
   pause(id: StreamId): void;
   resume(id: StreamId): void;
+  /** Sends a packet to the camera. Returns false if it was dropped, as the camera does not read. */
+  send(packet: Buffer): boolean;
 }

@@ -10,6 +10,7 @@ import { PlaybackControl } from './playback-control.ts';
 import type { StreamLimits } from './stream-limits.ts';
 import type { StreamViewer } from './stream-viewer.ts';
 import { ViewerGroup } from './viewer-group.ts';
+import { VoiceLine } from './voice-line.ts';
 
 /** Returns the form of a terminal's AAC without ADTS; never rejects. */
 export type FindAacFormat = (imei: string) => Promise<AacFormat>;
@@ -23,6 +24,7 @@ export type EndReason =
   | 'stopped'
   | 'takenOver'
   | 'replaced'
+  | 'talkEnded'
   | 'shutdown';
 
 /** Counters of a stream, read by the metrics. */
@@ -40,6 +42,10 @@ export interface StreamCounters {
 const unwatchedTtlMs = 5_000;
 /** Minimum delay of closing a connection after a stop command, as the terminal may close it by itself. */
 const closeAfterStopMs = 1_500;
+/** Time in which a camera may reconnect during talk: the talker hears nothing. */
+const talkGraceMs = 3_000;
+/** Time without a talker after which a talk stream ends: its talker has left during the start. */
+const talkerTimeoutMs = 10_000;
 /** Time without data after which a frame that waits for its successor is flushed. */
 const flushDelayMs = 500;
 
@@ -63,6 +69,8 @@ export class MediaStream {
     reconnects: 0,
   };
   claim: StreamClaim;
+  /** The conversation of a talk stream; null for other kinds. */
+  readonly voice: VoiceLine | null;
   readonly #limits: StreamLimits;
   readonly #log: Logger;
   readonly #camera: CameraFeed;
@@ -89,6 +97,7 @@ export class MediaStream {
     this.#limits = limits;
     this.#log = log;
     this.#camera = new CameraFeed(id);
+    this.voice = id.kind === 'talk' ? new VoiceLine(id, () => this.#camera.link) : null;
     this.#playback = new PlaybackControl(toPlayedKind(id), claim.request?.pace ?? 'device');
     this.#audio = new StreamAudio({
       transcoders,
@@ -175,6 +184,7 @@ export class MediaStream {
 
   /** Handles a frame of the camera. Its data is valid only during the call. */
   push(frame: MediaFrame): void {
+    if (this.voice !== null) return this.voice.receive(frame);
     // Some devices send audio although only video was requested, or the reverse. Players expect what was requested.
     const requestedMedia = this.#requestedMedia;
     if (requestedMedia !== 'any' && frame.kind !== requestedMedia) return;
@@ -229,6 +239,7 @@ export class MediaStream {
     this.#muxer.flush();
     this.#audio.stop();
     this.#viewers.end();
+    this.voice?.end(reason);
     this.#camera.release(reason, closeAfterStopMs);
   }
 
@@ -247,9 +258,11 @@ export class MediaStream {
     const isLive = this.id.kind !== 'history';
     if (disconnectedAtMs !== null) {
       const disconnectedMs = nowMs - disconnectedAtMs;
-      if (isLive && disconnectedMs >= graceMs) return 'cameraLeft';
+      if (isLive && disconnectedMs >= (this.voice === null ? graceMs : talkGraceMs)) return 'cameraLeft';
       if (!isLive && (this.#viewers.wasWatched || disconnectedMs >= unwatchedTtlMs)) return 'recordingEnded';
     }
+    // Cameras may send nothing while the driver is silent, and a talker leaves at last.
+    if (this.voice !== null) return this.voice.isIdle(nowMs, talkerTimeoutMs) ? 'idle' : null;
     if (this.viewers.size === 0 && nowMs - this.#viewers.idleSinceMs >= idleStopMs) return 'idle';
     return this.#camera.isSilent(nowMs, dataTimeoutMs) ? 'noData' : null;
   }

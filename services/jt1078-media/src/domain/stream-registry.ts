@@ -20,7 +20,7 @@ export interface EndedStreamTotals extends StreamCounters {
 }
 
 /** End reasons after which this pod stops the camera, as nothing else has. */
-const cameraStopReasons: ReadonlySet<EndReason> = new Set(['idle', 'noData', 'cameraLeft', 'shutdown']);
+const cameraStopReasons: ReadonlySet<EndReason> = new Set(['idle', 'noData', 'cameraLeft', 'talkEnded', 'shutdown']);
 
 /** Streams of this pod, from the first packet and the claim until the end. */
 export class StreamRegistry {

@@ -20,6 +20,8 @@ export interface Transport {
   close(): void;
   pause(id: StreamId): void;
   resume(id: StreamId): void;
+  /** Sends a packet. Returns false if it was dropped, as the camera does not read. */
+  send(packet: Buffer): boolean;
 }
 
 /** Counters of one port, shared by its connections. */
@@ -139,6 +141,10 @@ export class CameraConnection implements CameraLink {
 
   resume(id: StreamId): void {
     this.#transport.resume(id);
+  }
+
+  send(packet: Buffer): boolean {
+    return !this.#isClosed && this.#transport.send(packet);
   }
 
   #countPacket(channel: Channel, bytes: number): void {

@@ -17,6 +17,8 @@ export interface TcpIngestOptions {
 /** Quiet time after which the end of the last packet is considered final. */
 const settleDelayMs = 250;
 const keepAliveDelayMs = 15_000;
+/** About two seconds of voice. */
+const maxQueuedVoiceBytes = 32 * 1024;
 /** Far more than one process can serve; further connections are closed immediately. */
 const maxConnections = 8_192;
 
@@ -114,6 +116,12 @@ class TcpCamera implements Transport {
     if (this.#pausedFor.size > 0) return;
     this.#lastPacketMs = performance.now();
     this.#socket.resume();
+  }
+
+  send(packet: Buffer): boolean {
+    if (this.#socket.writableLength > maxQueuedVoiceBytes) return false;
+    this.#socket.write(packet);
+    return true;
   }
 
   check(nowMs: number): void {

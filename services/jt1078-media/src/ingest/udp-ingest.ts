@@ -82,7 +82,7 @@ export class UdpIngest {
     if (peer === undefined) {
       if (this.#peers.size >= maxPeers) return;
       this.#options.counters.connections += 1;
-      peer = new UdpPeer(key, this.#options);
+      peer = new UdpPeer(key, this.#options, (packet) => this.#socket?.send(packet, from.port, from.address));
       this.#peers.set(key, peer);
     }
     peer.push(datagram);
@@ -110,8 +110,11 @@ class UdpPeer implements Transport {
   readonly #reader: DatagramReader;
   readonly #window: ReorderWindow;
 
-  constructor(remote: string, options: UdpIngestOptions) {
+  readonly #send: (packet: Buffer) => void;
+
+  constructor(remote: string, options: UdpIngestOptions, send: (packet: Buffer) => void) {
     this.remote = remote;
+    this.#send = send;
     this.#options = options;
     this.#connection = new CameraConnection({ ...options, transport: this });
     this.#window = new ReorderWindow({ onPacket: (packet) => this.#connection.push(packet) });
@@ -159,5 +162,10 @@ class UdpPeer implements Transport {
 
   resume(id: StreamId): void {
     this.#options.onPause(id, false);
+  }
+
+  send(packet: Buffer): boolean {
+    this.#send(packet);
+    return true;
   }
 }

@@ -1,7 +1,14 @@
 import { randomInt, randomUUID } from 'node:crypto';
 import { type Bus, DeviceCommandServer, type IncomingCommand, openBus } from '@fleet/bus';
 import { createLogger, type MediaPathSuffix, signMediaPath } from '@fleet/service-kit';
-import { acknowledgeStream, connectRedis, type Redis, reserveStream, type StreamId } from '@fleet/storage';
+import {
+  acknowledgeStream,
+  connectRedis,
+  type Redis,
+  reserveStream,
+  type StreamId,
+  type StreamKind,
+} from '@fleet/storage';
 import { testEnv } from '@fleet/testing';
 import { loadConfig } from '../config.ts';
 import { formatStreamName } from '../domain/stream-name.ts';
@@ -31,7 +38,7 @@ export interface MediaHarness {
   readonly bus: Bus;
   readonly podId: string;
   /** Requests a stream of a random terminal. */
-  requestStream(options?: { kind?: 'live' | 'history'; dataType?: number; channel?: number }): Promise<StreamId>;
+  requestStream(options?: { kind?: StreamKind; dataType?: number; channel?: number }): Promise<StreamId>;
   /** Returns the stream as listed by `GET /streams`. */
   findStream(id: StreamId): Promise<StreamResponse | undefined>;
   streamUrl(id: StreamId, query?: Record<string, string>): string;
@@ -82,6 +89,7 @@ export const startService = (env: Record<string, string>): Promise<MediaService>
       HTTP_PORT: '0',
       MEDIA_LIVE_PORT: '0',
       MEDIA_HISTORY_PORT: '0',
+      MEDIA_TALK_PORT: '0',
       MEDIA_SIGNING_SECRET: signingSecret,
       LOG_LEVEL: 'silent',
       ...env,

@@ -6,7 +6,12 @@ import { hadTerminalAt } from '../domains/vehicles/rules.ts';
 import { vehicleByImei } from '../domains/vehicles/use-cases.ts';
 import type { Deps } from '../platform/deps.ts';
 
-const actionByKind = { command: 'devices.command', view: 'video.view', deletion: 'videos.delete' } as const;
+const actionByKind = {
+  command: 'devices.command',
+  talk: 'video.talk',
+  view: 'video.view',
+  deletion: 'videos.delete',
+} as const;
 
 type ConsumerDeps = Pick<Deps, 'bus' | 'records' | 'log' | 'config'>;
 
@@ -80,6 +85,7 @@ async function recordAccess({ records }: ConsumerDeps, access: DeviceAccessEvent
     operation,
     channel,
     command,
+    isForced,
     seconds,
   } = access;
   const vehicle = await vehicleByImei(records, imei);
@@ -92,6 +98,7 @@ async function recordAccess({ records }: ConsumerDeps, access: DeviceAccessEvent
     operation,
     ...(channel === undefined ? {} : { channel_id: channel }),
     ...(command === undefined ? {} : { command }),
+    ...(isForced === undefined ? {} : { force: isForced }),
     ...(seconds === undefined ? {} : { seconds }),
     ...(linkId === undefined ? {} : { share_link_id: linkId }),
   };
