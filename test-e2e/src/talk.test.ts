@@ -17,8 +17,8 @@ const oneSecond = 8_000;
 const talkUrl = (terminal: SimulatedTerminal, channel = 1): string =>
   `${harness.product.runtime.video_url.replace(/^http/, 'ws')}/${terminal.phone}/${channel}/talk`;
 const findTalk = (terminal: SimulatedTerminal) => terminal.cameras.records.findLast(({ kind }) => kind === 'talk');
-const hear = (terminal: SimulatedTerminal): Int16Array =>
-  joinSamples(findTalk(terminal)?.heardFrames.map(({ pcm }) => pcm) ?? []);
+const decodeReceived = (terminal: SimulatedTerminal): Int16Array =>
+  joinSamples(findTalk(terminal)?.receivedFrames.map(({ pcm }) => pcm) ?? []);
 
 describe('talk with a driver', () => {
   it.each<[AudioCodec, number, boolean]>([
@@ -33,10 +33,13 @@ describe('talk with a driver', () => {
       voice: { toneHz: 600, hisiliconHeader: hasHeader },
     });
     const talker = await Talker.open(talkUrl(terminal));
-    await waitFor(() => talker.samples.length >= oneSecond && hear(terminal).length >= oneSecond, 'a second of voice');
+    await waitFor(
+      () => talker.samples.length >= oneSecond && decodeReceived(terminal).length >= oneSecond,
+      'a second of voice',
+    );
     for (const [samples, frequencyHz] of [
       [talker.samples, 600],
-      [hear(terminal), 900],
+      [decodeReceived(terminal), 900],
     ] as const) {
       const tone = measureTone(samples);
       expect(tone).toMatchObject({ frequencyHz });
@@ -44,7 +47,7 @@ describe('talk with a driver', () => {
       expect(tone.amplitude).toBeGreaterThan(6_000);
       expect(tone.amplitude).toBeLessThan(10_000);
     }
-    expect(findTalk(terminal)?.heardFrames.slice(-5)).toMatchObject(
+    expect(findTalk(terminal)?.receivedFrames.slice(-5)).toMatchObject(
       Array.from({ length: 5 }, () => ({ payloadType, channel: 1, hasHisiliconHeader: hasHeader })),
     );
     talker.close();
@@ -62,7 +65,7 @@ describe('talk with a driver', () => {
       body: { talk_url: expect.stringContaining('/1/talk?token=') },
     });
     const talker = await Talker.open((body as { talk_url: string }).talk_url);
-    await waitFor(() => hear(terminal).length > 0 && talker.heard.length > 0, 'voice');
+    await waitFor(() => decodeReceived(terminal).length > 0 && talker.received.length > 0, 'voice');
     const findLive = () => terminal.cameras.records.find(({ kind }) => kind === 'live');
     await waitFor(() => findLive()?.state === 'streaming', 'the live stream');
     talker.close();

@@ -23,7 +23,7 @@ export {
 } from './media/clip-spec.ts';
 export { FfmpegError, getFfmpegPath, runFfmpeg } from './media/ffmpeg.ts';
 export * from './media/frame-hashes.ts';
-export type { HeardFrame, SentFrame, StreamKind, StreamRecord } from './media/stream-record.ts';
+export type { SentFrame, StreamKind, StreamRecord, VoiceFrame } from './media/stream-record.ts';
 export { createTone, joinSamples, measureTone, type ToneMeasurement } from './media/tone.ts';
 export type { OutgoingFrame } from './message-encoder.ts';
 export type { ReceivedControl, ReceivedText } from './received-commands.ts';

@@ -36,15 +36,15 @@ describe('talk', () => {
     const id = await requestTalk(codec);
     const camera = new TalkingCamera(id, harness.service.talkPort, { codec, hasHisiliconHeader: hasHeader });
     const talker = await TestTalker.open(urlOf(id));
-    await waitFor(() => countSamples(talker.heard) >= oneSecond && camera.decode().length >= oneSecond);
-    expect(measureTone(joinSamples(talker.heard))).toMatchObject({ frequencyHz: 600 });
-    const heard = measureTone(camera.decode());
-    expect(heard.frequencyHz).toBe(900);
-    expect(heard.share).toBeGreaterThan(0.9);
-    expect(heard.amplitude).toBeGreaterThan(6_500);
-    expect(heard.amplitude).toBeLessThan(9_500);
-    expect(camera.heard.every(({ payloadType }) => payloadType === codec)).toBe(true);
-    expect(camera.heard.every(({ body }) => hasHisiliconHeader(body) === hasHeader)).toBe(true);
+    await waitFor(() => countSamples(talker.received) >= oneSecond && camera.decode().length >= oneSecond);
+    expect(measureTone(joinSamples(talker.received))).toMatchObject({ frequencyHz: 600 });
+    const received = measureTone(camera.decode());
+    expect(received.frequencyHz).toBe(900);
+    expect(received.share).toBeGreaterThan(0.9);
+    expect(received.amplitude).toBeGreaterThan(6_500);
+    expect(received.amplitude).toBeLessThan(9_500);
+    expect(camera.received.every(({ payloadType }) => payloadType === codec)).toBe(true);
+    expect(camera.received.every(({ body }) => hasHisiliconHeader(body) === hasHeader)).toBe(true);
     talker.close();
     await waitFor(() => camera.isClosed);
     camera.close();
@@ -54,8 +54,8 @@ describe('talk', () => {
     const id = await requestTalk();
     const camera = new TalkingCamera(id, harness.service.talkPort, { codec: PayloadType.G711A, simDigits });
     const talker = await TestTalker.open(urlOf(id));
-    await waitFor(() => camera.heard.length >= 10);
-    expect(camera.heard.slice(0, 10)).toMatchObject(
+    await waitFor(() => camera.received.length >= 10);
+    expect(camera.received.slice(0, 10)).toMatchObject(
       Array.from({ length: 10 }, (_unused, sequence) => ({
         sequence,
         sim: id.imei.padStart(simDigits, '0'),
@@ -64,7 +64,7 @@ describe('talk', () => {
         subpackage: 0,
       })),
     );
-    const timestamps = camera.heard.map(({ timestampLow }) => timestampLow);
+    const timestamps = camera.received.map(({ timestampLow }) => timestampLow);
     expect(timestamps).toEqual(timestamps.toSorted((a, b) => a - b));
     expect(new Set(timestamps).size).toBe(timestamps.length);
     talker.close();
@@ -75,8 +75,8 @@ describe('talk', () => {
     const id = await requestTalk(null);
     const camera = new TalkingCamera(id, harness.service.talkPort, { codec: PayloadType.G711U });
     const talker = await TestTalker.open(urlOf(id));
-    await waitFor(() => camera.heard.length > 0 && talker.heard.length > 0);
-    expect(camera.heard[0]?.payloadType).toBe(PayloadType.G711A);
+    await waitFor(() => camera.received.length > 0 && talker.received.length > 0);
+    expect(camera.received[0]?.payloadType).toBe(PayloadType.G711A);
     talker.close();
     camera.close();
   });
@@ -134,7 +134,7 @@ describe('talk', () => {
     const camera = new TalkingCamera(id, harness.service.talkPort, { codec: PayloadType.G711A });
     const talker = await TestTalker.open(urlOf(id));
     for (let second = 0; second < 10; second += 1) talker.websocket.send(Buffer.alloc(2 * oneSecond));
-    await waitFor(() => countSamples(talker.heard) >= oneSecond);
+    await waitFor(() => countSamples(talker.received) >= oneSecond);
     expect(camera.decode().length).toBeLessThan(5 * oneSecond);
     talker.websocket.send(Buffer.alloc(3));
     await waitFor(() => talker.closeCode !== null);

@@ -7,10 +7,10 @@ import { WebSocket } from 'ws';
 const messageSamples = 160;
 const messageMs = 20;
 
-/** A websocket to a driver: speaks a tone and records what it hears. */
+/** A websocket to a driver: speaks a tone and records what it receives. */
 export class Talker {
   /** Received parts, with the time of their arrival in milliseconds since 1970. */
-  readonly heard: { readonly pcm: Int16Array; readonly atMs: number }[] = [];
+  readonly received: { readonly pcm: Int16Array; readonly atMs: number }[] = [];
   /** Close code; null while it is open. */
   closeCode: number | null = null;
   readonly websocket: WebSocket;
@@ -20,7 +20,7 @@ export class Talker {
     this.websocket = websocket;
     websocket.on('message', (data: Buffer) => {
       const pcm = Int16Array.from({ length: data.length / 2 }, (_unused, index) => data.readInt16LE(index * 2));
-      this.heard.push({ pcm, atMs: performance.timeOrigin + performance.now() });
+      this.received.push({ pcm, atMs: performance.timeOrigin + performance.now() });
     });
     websocket.on('close', (code) => {
       this.closeCode = code;
@@ -50,7 +50,7 @@ export class Talker {
   }
 
   get samples(): Int16Array {
-    return joinSamples(this.heard.map(({ pcm }) => pcm));
+    return joinSamples(this.received.map(({ pcm }) => pcm));
   }
 
   close(): void {

@@ -22,9 +22,9 @@ export interface MediaLink {
 /** Receives what happens on a link. */
 export interface LinkHandlers {
   /** Called once when the link has ended, with the error if there was one. */
-  onEnd(error: Error | null): void;
+  readonly onEnd: (error: Error | null) => void;
   /** Receives data of the server: the voice of a talker. */
-  onData(chunk: Buffer): void;
+  readonly onData: (chunk: Buffer) => void;
 }
 
 const connectTimeoutMs = 10_000;

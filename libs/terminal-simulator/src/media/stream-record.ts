@@ -3,8 +3,8 @@ import type { Clip, ClipFrame } from './clip.ts';
 /** Live video (0x9101), playback of a recording (0x9201), or talk (0x9101 with data type 2 or 4). */
 export type StreamKind = 'live' | 'history' | 'talk';
 
-/** One frame of voice that a terminal has heard. */
-export interface HeardFrame {
+/** One frame of voice that a terminal has received. */
+export interface VoiceFrame {
   payloadType: number;
   sim: string;
   channel: number;
@@ -47,7 +47,7 @@ export interface StreamRecord {
   packetsSent: number;
   readonly sentVideoFrames: SentFrame[];
   readonly sentAudioFrames: SentFrame[];
-  readonly heardFrames: HeardFrame[];
+  readonly receivedFrames: VoiceFrame[];
 }
 
 /** Creates the record of a stream that is about to connect. */
@@ -65,7 +65,7 @@ export function createStreamRecord(kind: StreamKind, channel: number, target: st
     packetsSent: 0,
     sentVideoFrames: [],
     sentAudioFrames: [],
-    heardFrames: [],
+    receivedFrames: [],
   };
 }
 

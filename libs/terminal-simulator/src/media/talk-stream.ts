@@ -37,12 +37,12 @@ export interface TalkStreamOptions extends MediaStreamOptions {
 const frameMs = 40;
 const frameSamples = 320;
 
-/** Talk of 0x9101, data types 2 and 4: speaks a tone and records what it hears. */
+/** Talk of 0x9101, data types 2 and 4: speaks a tone and records what it receives. */
 export class TalkStream extends MediaStream {
   readonly #options: TalkStreamOptions;
   readonly #encoder: VoiceEncoder;
   readonly #decoder = new VoiceDecoder();
-  readonly #assembler = new FrameAssembler({ onFrame: (frame) => this.#hear(frame) });
+  readonly #assembler = new FrameAssembler({ onFrame: (frame) => this.#receiveFrame(frame) });
   readonly #splitter = new PacketSplitter({
     onPacket: (packet) => this.#assembler.push(packet, performance.now()),
   });
@@ -97,9 +97,9 @@ export class TalkStream extends MediaStream {
     for (const packet of packets) this.record.bytesSent += packet.length;
   }
 
-  #hear(frame: MediaFrame): void {
+  #receiveFrame(frame: MediaFrame): void {
     const { payloadType, sim, channel, timestampLow } = frame;
-    const heard = {
+    const received = {
       payloadType,
       sim,
       channel,
@@ -109,6 +109,6 @@ export class TalkStream extends MediaStream {
       pcm: this.#decoder.decode(payloadType, frame.data) ?? new Int16Array(),
       atMs: performance.timeOrigin + performance.now(),
     };
-    pushBounded(this.record.heardFrames, heard, this.frameLogLimit);
+    pushBounded(this.record.receivedFrames, received, this.frameLogLimit);
   }
 }

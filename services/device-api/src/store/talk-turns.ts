@@ -34,12 +34,10 @@ export async function takeTurn(
   holder: TalkHolder,
   { ttlMs, isForced }: { readonly ttlMs: number; readonly isForced: boolean },
 ): Promise<TalkHolder | null> {
-  const text = String(
-    await redis.eval(takeScript, {
-      keys: [redisKey(imei)],
-      arguments: [toText(holder), String(ttlMs), isForced ? '1' : '0'],
-    }),
-  );
+  const text = (await redis.eval(takeScript, {
+    keys: [redisKey(imei)],
+    arguments: [toText(holder), String(ttlMs), isForced ? '1' : '0'],
+  })) as string;
   return text === '' ? null : (JSON.parse(text) as TalkHolder);
 }
 

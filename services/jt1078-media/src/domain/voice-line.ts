@@ -52,7 +52,7 @@ export class VoiceLine {
     return this.#format;
   }
 
-  /** Returns whether nobody has talked for a time. */
+  /** Returns true if there has been no talker for a time. */
   isIdle(nowMs: number, timeoutMs: number): boolean {
     return this.#talker === null && nowMs - this.#idleSinceMs >= timeoutMs;
   }

@@ -8,9 +8,9 @@ import { TcpCamera, TestCamera } from './camera.ts';
 const frameMs = 40;
 const frameSamples = 320;
 
-/** Camera of a talk stream that speaks a tone and records what it hears. */
+/** Camera of a talk stream that speaks a tone and records what it receives. */
 export class TalkingCamera {
-  readonly heard: MediaPacket[] = [];
+  readonly received: MediaPacket[] = [];
   readonly #camera: TcpCamera;
   readonly #timer: NodeJS.Timeout;
 
@@ -24,7 +24,7 @@ export class TalkingCamera {
     const encoder = createVoiceEncoder(codec, { hasHisiliconHeader });
     this.#camera = new TcpCamera(port);
     const splitter = new PacketSplitter({
-      onPacket: (packet) => this.heard.push({ ...packet, body: Buffer.from(packet.body) }),
+      onPacket: (packet) => this.received.push({ ...packet, body: Buffer.from(packet.body) }),
     });
     this.#camera.socket.on('data', (chunk: Buffer) => splitter.push(chunk));
     let sentFrames = 0;
@@ -41,11 +41,11 @@ export class TalkingCamera {
     return this.#camera.isClosed;
   }
 
-  /** Returns the samples of what it heard. */
+  /** Returns the samples of what it received. */
   decode(): Int16Array {
     const decoder = new VoiceDecoder();
     return joinSamples(
-      this.heard.map(({ payloadType, body }) => decoder.decode(payloadType, body) ?? new Int16Array()),
+      this.received.map(({ payloadType, body }) => decoder.decode(payloadType, body) ?? new Int16Array()),
     );
   }
 
@@ -55,9 +55,9 @@ export class TalkingCamera {
   }
 }
 
-/** Websocket of a talker who speaks a tone and records what he hears. */
+/** Websocket of a talker that speaks a tone and records what it receives. */
 export class TestTalker {
-  readonly heard: Int16Array[] = [];
+  readonly received: Int16Array[] = [];
   closeCode: number | null = null;
   readonly websocket: WebSocket;
   readonly #timer: NodeJS.Timeout;
@@ -65,7 +65,7 @@ export class TestTalker {
   private constructor(websocket: WebSocket, toneHz: number) {
     this.websocket = websocket;
     websocket.on('message', (data: Buffer) => {
-      this.heard.push(Int16Array.from({ length: data.length / 2 }, (_unused, index) => data.readInt16LE(index * 2)));
+      this.received.push(Int16Array.from({ length: data.length / 2 }, (_unused, index) => data.readInt16LE(index * 2)));
     });
     websocket.on('close', (code) => {
       this.closeCode = code;
