@@ -6,6 +6,7 @@ import { notConnectedError } from '../domain/outcome.ts';
 import { uploadNotFoundError } from '../domain/upload.ts';
 import { notStreamingError } from '../use-cases/find-stream-source.ts';
 import { findUpload } from '../use-cases/find-upload.ts';
+import { assertCameraEnabled } from './cameras.ts';
 import { assertRight, toDeviceRight } from './guard.ts';
 import { admitHlsReader } from './hls-readers.ts';
 import type { RateLimits } from './rate-limits.ts';
@@ -45,7 +46,9 @@ export function createDeviceAuthorizer(
     const right = toDeviceRight(route, input);
     // Talk starts its stream, so a missing device is not connected.
     if (access === null) throw isStream && right !== 'command' ? notStreamingError() : notConnectedError();
-    if (access !== undefined) assertRight(access, right);
+    if (access === undefined) return access;
+    assertRight(access, right);
+    if (channel !== undefined && (right === 'live' || right === 'history')) assertCameraEnabled(access, channel);
     return access;
   };
   const authorizeUpload = async (
@@ -76,10 +79,11 @@ export function createDeviceAuthorizer(
     const { video_id: uploadId } = input.query as { video_id?: string };
     if (uploadId !== undefined) return authorizeUpload(uploadId, route, input, context);
     if (route.bucket !== 'command' && route.bucket !== 'stream') return;
-    const { imei, channel } = { ...(input.query as object), ...(input.params as object) } as {
-      imei: string;
-      channel?: number;
-    };
+    const { imei, channel } = {
+      ...(input.body as object | undefined),
+      ...(input.query as object),
+      ...(input.params as object),
+    } as { imei: string; channel?: number };
     const key = canonicalImei(imei);
     if (route.bucket === 'stream' && channel !== undefined)
       guard.assertGranted(context, { imei: key, channel, kind: toStreamKind(route, input) });

@@ -13,6 +13,7 @@ import type { StreamId, StreamViewer, UploadRecord } from '@fleet/storage';
 import { notStreamingError } from '../use-cases/find-stream-source.ts';
 import type { AuditEvent, AuditOutbox } from './audit-outbox.ts';
 import { isRefusal, mapBusError } from './bus-errors.ts';
+import { isCameraEnabled } from './cameras.ts';
 import { type AcceptedCredentials, type IdentifierDeps, type Identity, identify } from './identify.ts';
 import { hashKey } from './key-cache.ts';
 import type { RateLimits } from './rate-limits.ts';
@@ -154,7 +155,7 @@ export class Guard {
     // A caller that left during admission watches nothing and will not leave again.
     if (context.response.closed) return;
     if (kind === 'view') onViewEnd(context, (seconds) => this.#audit(imei, { kind, ...details, seconds }, context));
-    if (access !== undefined) this.watch(query, toDeviceRight(route, input), access, context);
+    if (access !== undefined) this.watch(query, toDeviceRight(route, input), access, context, details.channel);
     else await this.#watchFile(query, route, context);
   }
 
@@ -163,13 +164,22 @@ export class Guard {
     this.#audit(imei, { kind: 'deletion', operation }, context);
   }
 
-  /** Closes a response when its caller loses a right. An expired stream token closes none. */
-  watch(query: AccessQuery, right: DeviceRight, access: VideoAccess, { response, log }: RequestContext): void {
+  /**
+   * Closes a response when its caller loses a right, or its camera is disabled. An expired stream token closes none.
+   */
+  watch(
+    query: AccessQuery,
+    right: DeviceRight,
+    access: VideoAccess,
+    { response, log }: RequestContext,
+    channel?: number,
+  ): void {
     const stop = this.#deps.views.watch({
       query,
       access,
       log,
-      isPermitted: (current) => hasRight(current, right),
+      isPermitted: (current) =>
+        hasRight(current, right) && (channel === undefined || isCameraEnabled(current, channel)),
       close: () => closeResponse(response, accessLostCode, 'access lost'),
     });
     // More than ten listeners wait for the end of a proxied response; Node.js would warn at each viewer.

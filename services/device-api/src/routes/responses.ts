@@ -118,7 +118,7 @@ export const streamErrors: Route['errors'] = {
   400: 'A parameter is missing or invalid.',
   401: 'The credential is missing (only if keys are required) or not valid, or the token is forged or has expired.',
   403: 'The caller lacks the permission, the key lacks the scope or is not valid from this address, or the token is for another stream.',
-  404: 'The channel is not streaming.',
+  404: 'The channel is not streaming, or its camera is disabled.',
   429: 'Too many requests, or too many viewers of this channel.',
   500: 'Unexpected server error.',
   502: 'The media server returned an error, or the camera did not connect to it.',

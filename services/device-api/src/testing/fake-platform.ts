@@ -46,6 +46,8 @@ export class FakePlatform {
   readonly #accounts = new Map<string, number>();
   /** Devices of live share links with the permission for video, by the link's id. */
   readonly links = new Map<number, string>();
+  /** Cameras of vehicles, by the device's number. */
+  readonly cameras = new Map<string, VideoAccess['channels']>();
   /** Limits of accounts, by id. */
   readonly quotas = new Map<number, { maxStreams: number }>();
   readonly #holds = new Map<string, { isRequested: boolean; readonly released: Promise<void> }>();
@@ -90,7 +92,8 @@ export class FakePlatform {
       serveUseCase(this.#bus, authorizeVideo, options, async (request) => {
         this.authorized.push(request.caller);
         await this.#waitForRelease(request.imei);
-        return this.#authorize(request.caller, request.imei, request.address ?? '');
+        const access = this.#authorize(request.caller, request.imei, request.address ?? '');
+        return { ...access, channels: this.cameras.get(request.imei ?? '') ?? access.channels };
       }),
     ];
     await this.#bus.nc.flush();

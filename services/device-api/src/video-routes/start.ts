@@ -1,10 +1,11 @@
 import { defineRoute } from '@fleet/service-kit';
 import { type Static, Type } from 'typebox';
+import { hasMicrophone } from '../access/cameras.ts';
 import { canonicalImei } from '../access/device-authorizer.ts';
 import type { Deps } from '../deps.ts';
 import { commandRouteDefaults, createCommandContext } from '../routes/command-context.ts';
-import { channel, dataType, host, realtimeStreamTypeSchema, tcpPort, udpPort } from '../routes/parameters.ts';
-import { commandErrors, terminalGeneralResponse, toGeneralResponseBody } from '../routes/responses.ts';
+import { channel as channelSchema, dataType as dataTypeSchema, host, realtimeStreamTypeSchema, tcpPort, udpPort } from '../routes/parameters.ts';
+import { bodyErrors, terminalGeneralResponse, toGeneralResponseBody } from '../routes/responses.ts';
 import { startLive } from '../use-cases/start-live.ts';
 import { namesMediaServer } from './media-server-fields.ts';
 import { devicePath } from './parameters.ts';
@@ -12,8 +13,8 @@ import { createStreamUrl, createTalkUrl, streamUrlFields } from './stream-url.ts
 
 const body = Type.Object(
   {
-    channel: Type.Optional({ ...channel, default: 1 }),
-    data_type: Type.Optional(dataType),
+    channel: Type.Optional({ ...channelSchema, default: 1 }),
+    data_type: Type.Optional(dataTypeSchema),
     stream_type: Type.Optional(
       realtimeStreamTypeSchema('0 main stream (full quality), 1 sub stream (lower quality, less bandwidth).'),
     ),
@@ -36,6 +37,10 @@ const response = Type.Object(
   { title: 'StreamResponse', additionalProperties: false },
 );
 
+/** JT/T 1078-2016 table 17. */
+const audioAndVideo = 0;
+const videoOnly = 1;
+
 /** Talking and listening, and another media server, need the right of commands. */
 const isWatching = (input: Static<typeof body>): boolean => (input.data_type ?? 0) <= 1 && !namesMediaServer(input);
 
@@ -54,21 +59,24 @@ export const start = (deps: Deps) =>
     body,
     bodyIsOptional: true,
     response,
-    errors: { ...commandErrors, 413: 'The body is larger than 16 KiB.', 415: 'The body is not plain UTF-8.' },
+    errors: { ...bodyErrors, 404: 'The device is not connected, or the camera is disabled.' },
     handle: async ({ params, body: input, context }) => {
+      const imei = canonicalImei(params.imei);
+      const { channel = 1, data_type: dataType = audioAndVideo } = input;
+      const access = await deps.guard.findAccess(imei, { errors: bodyErrors }, context);
+      const hasAudio = access === undefined || access === null || hasMicrophone(access, channel);
       const request = {
-        imei: canonicalImei(params.imei),
-        channel: input.channel ?? 1,
+        imei,
+        channel,
         host: input.host,
         tcpPort: input.tcp_port,
         udpPort: input.udp_port,
-        dataType: input.data_type ?? 0,
+        dataType: dataType === audioAndVideo && !hasAudio ? videoOnly : dataType,
         streamType: input.stream_type ?? 0,
       };
       const generalResponse = await startLive(deps, request, createCommandContext(deps, context));
-      const access = await deps.guard.findAccess(request.imei, { errors: commandErrors }, context);
       const mayTalk = access === undefined || access?.rights.command === true;
-      const stream = { imei: params.imei, channel: request.channel, kind: 'live' } as const;
+      const stream = { imei: params.imei, channel, kind: 'live' } as const;
       return {
         ...toGeneralResponseBody(generalResponse),
         ...createStreamUrl(deps, stream, context),

@@ -1,0 +1,79 @@
+import { accessChanged, publish } from '@fleet/bus';
+import { waitFor } from '@fleet/testing';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { type FakeMediaPod, respondWithStream, startFakeMediaPod } from '../testing/fake-media-pod.ts';
+import { FakePlatform } from '../testing/fake-platform.ts';
+import { createOutcome, DeviceApiHarness } from '../testing/harness.ts';
+import { readUntilClosed } from '../testing/read-until-closed.ts';
+
+// Real servers on a machine that may be busy.
+jest.setTimeout(60_000);
+
+let harness: DeviceApiHarness;
+let platform: FakePlatform;
+let pod: FakeMediaPod;
+let service: Awaited<ReturnType<DeviceApiHarness['startService']>>;
+let headers: Record<string, string>;
+beforeAll(async () => {
+  harness = await DeviceApiHarness.open();
+  platform = await FakePlatform.start(harness.bus);
+  pod = await startFakeMediaPod(respondWithStream());
+  service = await harness.startService({ DEVICE_API_AUTH: 'key' });
+  headers = { 'x-api-key': platform.newKey() };
+});
+afterAll(async () => {
+  await platform.stop();
+  await pod.close();
+  await harness.close();
+});
+
+/** Connects a device with a silent camera on channel 1 and a disabled one on channel 2. */
+async function device(): Promise<string> {
+  const imei = await harness.connectDevice(() => createOutcome(0x9101));
+  platform.cameras.set(imei, [
+    { channelId: 1, enabled: true, hasAudio: false },
+    { channelId: 2, enabled: false, hasAudio: true },
+  ]);
+  return imei;
+}
+const post = (path: string, body: object) =>
+  service.video.get(path, { method: 'POST', headers, body: JSON.stringify(body) });
+
+const disabled = { status: 404, body: { status: 404, error: 'Camera 2 is disabled.' } };
+
+describe('a disabled camera', () => {
+  it('plays neither live nor recorded video', async () => {
+    const imei = await device();
+    expect(await post(`/${imei}/start`, { channel: 2 })).toMatchObject(disabled);
+    const span = { start_time: '2026-08-01T10:00:00Z', end_time: '2026-08-01T11:00:00Z' };
+    const recording = { channel: 2, ...span, resource_type: 0, stream_type: 1, memory_type: 1 };
+    expect(await post(`/${imei}/history/start`, recording)).toMatchObject(disabled);
+    expect(harness.findCommands(imei)).toEqual([]);
+    await harness.connectStream(imei, 2, pod.url);
+    for (const query of ['', '?kind=history'])
+      expect(await service.video.get(`/${imei}/2/stream.flv${query}`, { headers })).toMatchObject(disabled);
+  });
+
+  it('ends the streams that are being watched', async () => {
+    const imei = await device();
+    await harness.connectStream(imei, 1, pod.url);
+    const reader = readUntilClosed(await fetch(`${service.video.base}/${imei}/1/stream.flv`, { headers }));
+    platform.cameras.set(imei, [{ channelId: 1, enabled: false, hasAudio: true }]);
+    publish(harness.bus, accessChanged, {});
+    await waitFor(() => reader.isClosed());
+    expect((await service.video.get(`/${imei}/1/stream.flv`, { headers })).status).toBe(404);
+    await reader.end();
+  });
+});
+
+describe('the data type of a start', () => {
+  it.each([
+    ['video only for a camera without a microphone', 1, {}, 1],
+    ['audio and video for a camera that the vehicle does not list', 3, {}, 0],
+    ['what the caller requests otherwise', 1, { data_type: 3 }, 3],
+  ])('is %s', async (_name, channel, more, dataType) => {
+    const imei = await device();
+    expect((await post(`/${imei}/start`, { channel, ...more })).status).toBe(200);
+    expect(harness.findCommands(imei)[0]?.command).toMatchObject({ kind: 'startLive', channel, dataType });
+  });
+});
