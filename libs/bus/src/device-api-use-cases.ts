@@ -59,6 +59,8 @@ export const deviceApi = {
       host: Type.Optional(Type.String({ minLength: 1, maxLength: 255 })),
       tcpPort: Type.Optional(port),
       udpPort: Type.Optional(port),
+      /** The caller who chose the stream type: a running stream of another type is switched. */
+      switchedBy: Type.Optional(Type.String({ minLength: 1, maxLength: 64 })),
     }),
     result: generalResponse,
   }),

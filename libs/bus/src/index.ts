@@ -106,6 +106,7 @@ export {
   type StreamChanged,
   streamChanged,
   streamStatusEvent,
+  switchStream,
   talkTaken,
 } from './stream-events.ts';
 export { ensureStreams } from './streams.ts';

@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { defineEvent, defineRequest } from './contract.ts';
+import { outcome } from './device-command.ts';
 
 const streamKind = Type.Union([Type.Literal('live'), Type.Literal('history'), Type.Literal('talk')]);
 
@@ -16,7 +17,7 @@ export const mediaControl = defineEvent({
     /**
      * ended: finish the viewers' responses and release the claim. paused, resumed: expect no data, expect data again.
      * restarted: timestamps restart (seek, speed). restarting: the camera is being requested; its first frames may
-     * arrive before its response, or it may refuse.
+     * arrive before its response, or it may refuse. switched: main or sub stream, by 0x9102.
      */
     change: Type.Union([
       Type.Literal('ended'),
@@ -24,7 +25,10 @@ export const mediaControl = defineEvent({
       Type.Literal('resumed'),
       Type.Literal('restarting'),
       Type.Literal('restarted'),
+      Type.Literal('switched'),
     ]),
+    /** With switched: 0 main stream, 1 sub stream. */
+    streamType: Type.Optional(Type.Integer({ minimum: 0, maximum: 1 })),
     /**
      * With restarting and restarted: `arrival` for playback at a speed other than 1, backwards or in leaps. Unchanged
      * if absent.
@@ -123,5 +127,21 @@ export const queryStream = (podId: string) =>
       isRunning: Type.Boolean(),
       /** State of a live stream that runs there; absent for others, and from pods of the previous release. */
       state: Type.Optional(streamState),
+    }),
+  });
+
+/** Switches a live stream between main and sub stream (0x9102) on the media pod that claimed it. */
+export const switchStream = (podId: string) =>
+  defineRequest({
+    subject: `media.${podId}.switch`,
+    request: Type.Object({
+      imei: Type.String(),
+      channel: Type.Integer({ minimum: 0, maximum: 255 }),
+      /** As in 0x9101: 0 main stream, 1 sub stream. */
+      streamType: Type.Integer({ minimum: 0, maximum: 1 }),
+    }),
+    reply: Type.Object({
+      /** Null if the stream has this type already, or does not run there. */
+      outcome: Type.Union([outcome, Type.Null()]),
     }),
   });

@@ -100,3 +100,14 @@ export {
   type WebhookRecord,
   webhookSecretPurpose,
 } from './webhook-types.ts';
+export {
+  closeMainStreamViewer,
+  forgetMainStream,
+  isMainStreamWanted,
+  leaveMainStream,
+  type MainStreamViewer,
+  mainStreamViewerTtlMs,
+  openMainStreamViewer,
+  renewMainStreamViewer,
+  startMainStream,
+} from './main-stream-viewers.ts';

@@ -29,6 +29,11 @@ export interface StreamRequest {
    * clock.
    */
   readonly pace?: 'device' | 'arrival';
+  /**
+   * True if a viewer chose the main stream: the channel returns to the sub stream when no viewer wants it any more.
+   * False, and absent, if it stays.
+   */
+  readonly returnsToSub?: boolean;
   /** True if the camera streams to an external media server: no packet arrives here. */
   readonly isForeign: boolean;
   readonly requestedAtMs: number;

@@ -3,6 +3,7 @@ import type { Logger } from '@fleet/service-kit';
 import type { StreamTokens } from '@fleet/service-kit/stream-tokens';
 import type { Database, Redis, UploadRepository } from '@fleet/storage';
 import type { Guard } from './access/guard.ts';
+import type { MainStreamViewers } from './access/main-stream-viewers.ts';
 import type { Config } from './config.ts';
 import type { SmsProvider } from './providers/sms-provider.ts';
 import type { CameraUtcOffsets } from './use-cases/camera-utc-offsets.ts';
@@ -19,6 +20,7 @@ export interface Deps {
   readonly utcOffsets: CameraUtcOffsets;
   readonly uploads: UploadRepository;
   readonly guard: Guard;
+  readonly mainStreamViewers: MainStreamViewers;
   readonly streamTokens: StreamTokens;
   readonly talkTurns: TalkTurns;
   /** Sends SMS that wake devices; null without a provider. */

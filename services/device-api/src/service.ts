@@ -19,6 +19,7 @@ import { connectRedis, openDatabase, UploadRepository } from '@fleet/storage';
 import type { Express } from 'express';
 import { AuditOutbox } from './access/audit-outbox.ts';
 import { Guard } from './access/guard.ts';
+import { MainStreamViewers } from './access/main-stream-viewers.ts';
 import { KeyCache } from './access/key-cache.ts';
 import { createRateLimits } from './access/rate-limits.ts';
 import { VideoAccessCache } from './access/video-access-cache.ts';
@@ -100,6 +101,7 @@ async function start(config: Config, log: Logger, lifecycle: Lifecycle): Promise
     guard,
     streamTokens,
     talkTurns,
+    mainStreamViewers: new MainStreamViewers(redis),
     sms,
     stopping: stopping.signal,
     stopped: stopped.signal,

@@ -19,7 +19,7 @@ import { type Config, schema } from './config.ts';
 import type { ViewerLimits } from './domain/flv-viewer.ts';
 import { StreamRegistry } from './domain/stream-registry.ts';
 import { subscribeMediaControl } from './handlers/media-control.ts';
-import { serveStreamQueries } from './handlers/stream-queries.ts';
+import { serveStreamQueries, serveStreamSwitches } from './handlers/stream-queries.ts';
 import type { IngestCounters } from './ingest/camera-connection.ts';
 import { openIngestPort } from './ingest/ingest-port.ts';
 import { createMediaMetrics } from './metrics.ts';
@@ -37,6 +37,7 @@ import { commandCamera } from './use-cases/command-camera.ts';
 import { HlsOutputs } from './use-cases/hls-outputs.ts';
 import { endOrphanedStreams, stopTimedOutStreams } from './use-cases/stop-stale-streams.ts';
 import { StreamEventPublisher } from './use-cases/stream-event-publisher.ts';
+import { StreamSwitch } from './use-cases/stream-switch.ts';
 import { TerminalAudioProfiles } from './use-cases/terminal-audio.ts';
 
 /** Running media service and the ports it listens on. */
@@ -56,6 +57,7 @@ const historyHardQueueBytes = 16 * 1024 * 1024;
 
 const timerIntervalMs = 250;
 const claimRenewalIntervalMs = 3_000;
+const streamTypeIntervalMs = 1_000;
 const staleStreamIntervalMs = 1_500;
 
 /** Starts the service: backends, ports, timers. It stops in reverse order. */
@@ -120,9 +122,13 @@ async function assemble(config: Config, pod: string, deps: Deps): Promise<MediaS
     transcoders,
     findAacFormat: (imei) => aacFormats.find(imei),
     stopCamera: (id, reason) => commandCamera(deps, id, 'stop', reason),
-    onEnd: (stream, reason) => eventPublisher.publishEnded(stream, reason),
+    onEnd: (stream, reason) => {
+      eventPublisher.publishEnded(stream, reason);
+      if (reason !== 'takenOver') void streamSwitch.forget(stream);
+    },
     log,
   });
+  const streamSwitch = new StreamSwitch({ ...deps, registry, renewClaim: (id, claim) => claims.renew(id, claim) });
   const counters: IngestCounters = { connections: 0, unsolicited: 0, invalidSims: 0, droppedPending: 0 };
 
   const hls = new HlsOutputs(log);
@@ -174,6 +180,7 @@ async function assemble(config: Config, pod: string, deps: Deps): Promise<MediaS
   for (const [name, intervalMs, task] of [
     ['timers', timerIntervalMs, () => checkTimers([live, history, talk, registry, hls])],
     ['stream events', timerIntervalMs, () => eventPublisher.publishChanges(registry.streams)],
+    ['stream types', streamTypeIntervalMs, () => streamSwitch.check()],
     ['claims', claimRenewalIntervalMs, () => registry.renewClaims()],
     ['overdue requests', staleStreamIntervalMs, () => stopTimedOutStreams(deps, claims, eventPublisher)],
     ['orphaned streams', staleStreamIntervalMs, () => endOrphanedStreams(claims, eventPublisher)],
@@ -181,10 +188,12 @@ async function assemble(config: Config, pod: string, deps: Deps): Promise<MediaS
     lifecycle.onStop(name, startPeriodicTask(intervalMs, task, onError));
   const remoteChanges = subscribe(bus, streamChanged, onError, (change) => eventPublisher.onRemoteEnd(change));
   lifecycle.onStop('remote stream events', () => remoteChanges.stop());
-  const controlSubscription = subscribeMediaControl(bus, pod, { registry, log });
+  const controlSubscription = subscribeMediaControl(bus, pod, { registry, streamSwitch, log });
   lifecycle.onStop('media control', () => controlSubscription.stop());
   const streamQueries = serveStreamQueries(bus, pod, { registry, onError });
   lifecycle.onStop('stream queries', () => streamQueries.stop());
+  const streamSwitches = serveStreamSwitches(bus, pod, { streamSwitch, onError });
+  lifecycle.onStop('stream switches', () => streamSwitches.stop());
   const ping = servePing(bus, 'jt1078-media', { onError, isWorking: () => !lifecycle.isStopping && redis.isReady });
   lifecycle.onStop('ping', () => ping.stop());
   await bus.flush();

@@ -23,6 +23,8 @@ export interface TokenStream {
 /** Content of a stream token: the stream, and the caller on whose access it depends. */
 export interface StreamGrant extends TokenStream {
   readonly caller: Exclude<VideoCaller, { kind: 'link' }>;
+  /** True if the caller chose the main stream of live video. */
+  readonly isMainStream?: boolean;
 }
 
 /** Content of a guest's token: the share link alone, so that it reveals no terminal number. */
@@ -55,6 +57,7 @@ const streamClaims = Type.Object({
   sid: Type.Optional(id),
   key: Type.Optional(id),
   mint: Type.Optional(id),
+  main: Type.Optional(Type.Boolean()),
 });
 const linkClaims = Type.Object({ link: id, slug: Type.String({ minLength: 1, maxLength: 64 }) });
 
@@ -89,10 +92,10 @@ export class StreamTokens {
   }
 
   /** Issues a token that opens one stream. Synchronous, for websocket events that name a URL for each receiver. */
-  issue({ imei, channel, kind, caller }: StreamGrant, now = new Date()): IssuedToken {
+  issue({ imei, channel, kind, caller, isMainStream = false }: StreamGrant, now = new Date()): IssuedToken {
     const [key] = this.#keys;
     const { issuedAt, expiresAt } = this.#lifetime(now);
-    const claims = { imei, ch: channel, kind, ...writeSubject(caller) };
+    const claims = { imei, ch: channel, kind, ...writeSubject(caller), ...(isMainStream ? { main: true } : {}) };
     const times = { aud: audience, iat: issuedAt, exp: Math.floor(expiresAt.getTime() / 1000) };
     return { token: signToken({ ...claims, ...times }, key), expiresAt };
   }
@@ -112,7 +115,8 @@ export class StreamTokens {
     );
     const caller = readSubject(claims);
     if (caller === null) throw invalidToken();
-    return { imei: claims.imei, channel: claims.ch, kind: claims.kind, caller };
+    const quality = claims.main === true ? { isMainStream: true } : {};
+    return { imei: claims.imei, channel: claims.ch, kind: claims.kind, caller, ...quality };
   }
 
   /** Issues a token that opens the live video of a share link's vehicle. It is encrypted. */

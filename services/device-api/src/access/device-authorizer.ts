@@ -1,11 +1,13 @@
 import type { VideoAccess } from '@fleet/bus';
 import { terminalKey } from '@fleet/jt808';
 import { AppError, type RequestContext, type Route } from '@fleet/service-kit';
+import type { StreamId } from '@fleet/storage';
 import type { Deps } from '../deps.ts';
 import { notConnectedError } from '../domain/outcome.ts';
 import { uploadNotFoundError } from '../domain/upload.ts';
 import { notStreamingError } from '../use-cases/find-stream-source.ts';
 import { findUpload } from '../use-cases/find-upload.ts';
+import { nameCaller } from './caller-name.ts';
 import { assertCameraEnabled } from './cameras.ts';
 import { assertRight, toDeviceRight } from './guard.ts';
 import { admitHlsReader } from './hls-readers.ts';
@@ -30,7 +32,13 @@ interface DeviceRequest {
 
 /** Checks the caller's access to the device or upload of a request, and counts commands and opened channels. */
 export function createDeviceAuthorizer(
-  { config, guard, redis, uploads }: Pick<Deps, 'config' | 'guard' | 'redis' | 'uploads'>,
+  {
+    config,
+    guard,
+    mainStreamViewers,
+    redis,
+    uploads,
+  }: Pick<Deps, 'config' | 'guard' | 'mainStreamViewers' | 'redis' | 'uploads'>,
   limits: RateLimits,
 ) {
   /**
@@ -70,9 +78,18 @@ export function createDeviceAuthorizer(
     const { imei, channel } = input.params as { imei: string; channel: number };
     const id = { kind: toWatchedKind(route, input), imei: canonicalImei(imei), channel };
     const access = await guard.assertMayWatch(id, context);
+    if (access !== undefined) assertCameraEnabled(access, channel);
     const { isExpired, ...viewer } = guard.getHlsReader(context);
     const isNew = await admitHlsReader({ config, redis, limits }, { id, viewer, isExpired, context });
     if (isNew) guard.auditHlsReader(id, access, context);
+    trackQuality(id, context);
+  };
+  /** Records whether a viewer of live video wants the main stream. */
+  const trackQuality = (id: StreamId, context: RequestContext): void => {
+    if (id.kind !== 'live' || context.request.method !== 'GET') return;
+    const caller = nameCaller(guard.getCaller(context));
+    const hasMainUrl = guard.getGrant(context)?.isMainStream;
+    mainStreamViewers.track({ id, caller, hasMainUrl }, context);
   };
   return async (route: Route, input: ValidatedInput, context: RequestContext): Promise<void> => {
     if (route.bucket === 'hls') return authorizeHls(route, input, context);
@@ -89,6 +106,8 @@ export function createDeviceAuthorizer(
       guard.assertGranted(context, { imei: key, channel, kind: toStreamKind(route, input) });
     const access = await authorizeAndConsume({ imei: key, channel, route, input, context });
     await guard.trackUse(key, route, input, context, access);
+    if (route.bucket === 'stream' && channel !== undefined)
+      trackQuality({ kind: toStreamKind(route, input), imei: key, channel }, context);
   };
 }
 

@@ -7,7 +7,7 @@ import {
   subjectOf,
   type VideoCaller,
 } from '@fleet/service-kit';
-import { assertGranted, type StreamTokenKind } from '@fleet/service-kit/stream-tokens';
+import { assertGranted, type StreamGrant, type StreamTokenKind } from '@fleet/service-kit/stream-tokens';
 import { closeResponse } from '@fleet/service-kit/websocket';
 import type { StreamId, StreamViewer, UploadRecord } from '@fleet/storage';
 import { notStreamingError } from '../use-cases/find-stream-source.ts';
@@ -91,6 +91,11 @@ export class Guard {
   /** Returns the caller of a request; anonymous if no credential is required. */
   getCaller(context: RequestContext): VideoCaller {
     return this.#identities.get(context)?.caller ?? { kind: 'anonymous' };
+  }
+
+  /** Returns the content of the request's stream token; undefined for another credential. */
+  getGrant(context: RequestContext): StreamGrant | undefined {
+    return this.#identities.get(context)?.grant;
   }
 
   /** Throws 403 if the request has a token for another stream. */

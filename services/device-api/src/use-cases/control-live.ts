@@ -30,12 +30,13 @@ export async function controlLive(
     context,
   );
   if (isAccepted(outcome))
-    await notifyMedia(deps, { kind: 'live', imei, channel }, toStreamChanges(control, closeType), context);
+    await notifyMedia(deps, { kind: 'live', imei, channel }, toStreamChanges(control, closeType, streamType), context);
   return toGeneralResponse(outcome);
 }
 
-function toStreamChanges(control: number, closeType: number): StreamChange[] {
+function toStreamChanges(control: number, closeType: number, streamType: number): StreamChange[] {
   if (control === 0) return closeType === 0 ? [{ change: 'ended' }] : [];
+  if (control === 1) return [{ change: 'switched', streamType }];
   if (control === 2) return [{ change: 'paused' }];
   return control === 3 ? [{ change: 'resumed' }] : [];
 }

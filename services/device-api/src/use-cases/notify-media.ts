@@ -7,8 +7,10 @@ import { stateTimeoutMs } from './send-command.ts';
 
 /** Change of a stream by a command; without `pace` the recording's clock continues. */
 export interface StreamChange {
-  readonly change: 'ended' | 'paused' | 'resumed' | 'restarting' | 'restarted';
+  readonly change: 'ended' | 'paused' | 'resumed' | 'restarting' | 'restarted' | 'switched';
   readonly pace?: TimestampSource;
+  /** With `switched`. */
+  readonly streamType?: number;
 }
 
 type NotifyDeps = Pick<Deps, 'bus' | 'redis'>;

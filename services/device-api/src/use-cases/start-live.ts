@@ -1,6 +1,8 @@
+import type { StreamId } from '@fleet/storage';
 import type { CommandContext } from '../deps.ts';
 import { type MediaAddressOptions, resolveMediaAddress } from '../domain/media-address.ts';
 import type { GeneralResponse } from '../domain/outcome.ts';
+import { startChosenStream } from './start-chosen-stream.ts';
 import { type StartDeps, startStream } from './start-stream.ts';
 
 export interface StartLiveRequest extends MediaAddressOptions {
@@ -9,6 +11,11 @@ export interface StartLiveRequest extends MediaAddressOptions {
   readonly channel: number;
   readonly dataType: number;
   readonly streamType: number;
+  /**
+   * The caller who chose the stream type: a running stream of another type is switched. Without it, a running stream is
+   * not disturbed.
+   */
+  readonly switchedBy?: string | undefined;
 }
 
 /** Starts a live stream (0x9101). */
@@ -18,22 +25,26 @@ export async function startLive(
   context: CommandContext,
 ): Promise<GeneralResponse> {
   const { config } = deps;
-  const { imei, channel, dataType, streamType } = request;
+  const { imei, channel, dataType, streamType, switchedBy } = request;
   const address = resolveMediaAddress(request, {
     host: config.MEDIA_PUBLIC_HOST,
     port: config.MEDIA_LIVE_PORT,
     allowlist: config.DEVICE_HOST_ALLOWLIST,
   });
   const { server, tcpPort, udpPort } = address;
-  return startStream(
-    deps,
-    {
-      id: { kind: 'live', imei, channel },
-      address,
-      requestedMedia: { dataType, streamType },
-      command: { kind: 'startLive', server, tcpPort, udpPort, channel, dataType, streamType },
-      responseId: '0x9101',
-    },
-    context,
-  );
+  const isChosen = switchedBy !== undefined && !address.isForeign;
+  const id: StreamId = { kind: 'live', imei, channel };
+  const start = (): Promise<GeneralResponse> =>
+    startStream(
+      deps,
+      {
+        id,
+        address,
+        requestedMedia: { dataType, streamType, returnsToSub: isChosen && streamType === 0 },
+        command: { kind: 'startLive', server, tcpPort, udpPort, channel, dataType, streamType },
+        responseId: '0x9101',
+      },
+      context,
+    );
+  return isChosen ? startChosenStream(deps, { id, streamType, caller: switchedBy }, start, context) : start();
 }

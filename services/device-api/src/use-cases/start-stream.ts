@@ -28,7 +28,7 @@ export interface StreamStart {
   readonly id: StreamId;
   readonly address: MediaAddress;
   /** Data for the media service. */
-  readonly requestedMedia: Pick<StreamRequest, 'dataType' | 'streamType' | 'pace'>;
+  readonly requestedMedia: Pick<StreamRequest, 'dataType' | 'streamType' | 'pace' | 'returnsToSub'>;
   /** 0x9101 or 0x9201. */
   readonly command: DeviceCommand;
   /** Message id of the command in responses. */
@@ -111,7 +111,7 @@ const accountQuotaError = (maxStreams: number): AppError =>
   });
 
 /** Streams are found by their state in Redis: without it none can be started. */
-async function withStateTimeout<T>(read: Promise<T>): Promise<T> {
+export async function withStateTimeout<T>(read: Promise<T>): Promise<T> {
   try {
     return await withTimeout(stateTimeoutMs, read);
   } catch (cause) {

@@ -1,10 +1,11 @@
 import { defineRoute } from '@fleet/service-kit';
 import { type Static, Type } from 'typebox';
 import { hasMicrophone } from '../access/cameras.ts';
+import { nameCaller } from '../access/caller-name.ts';
 import { canonicalImei } from '../access/device-authorizer.ts';
 import type { Deps } from '../deps.ts';
 import { commandRouteDefaults, createCommandContext } from '../routes/command-context.ts';
-import { channel as channelSchema, dataType as dataTypeSchema, host, realtimeStreamTypeSchema, tcpPort, udpPort } from '../routes/parameters.ts';
+import { channel as channelSchema, dataType as dataTypeSchema, host, tcpPort, udpPort } from '../routes/parameters.ts';
 import { bodyErrors, terminalGeneralResponse, toGeneralResponseBody } from '../routes/responses.ts';
 import { startLive } from '../use-cases/start-live.ts';
 import { namesMediaServer } from './media-server-fields.ts';
@@ -15,8 +16,13 @@ const body = Type.Object(
   {
     channel: Type.Optional({ ...channelSchema, default: 1 }),
     data_type: Type.Optional(dataTypeSchema),
+    // Without a default: a running stream is switched only to a given type.
     stream_type: Type.Optional(
-      realtimeStreamTypeSchema('0 main stream (full quality), 1 sub stream (lower quality, less bandwidth).'),
+      Type.Integer({
+        enum: [0, 1],
+        description:
+          '0 main stream (full quality), 1 sub stream (lower quality, less bandwidth). By default 0, or that of the running stream. Another type than that of the running stream switches it for all viewers; it returns to the sub stream 10 seconds after the last viewer has left who wanted the main stream.',
+      }),
     ),
     host: Type.Optional(host),
     tcp_port: Type.Optional(tcpPort),
@@ -73,10 +79,14 @@ export const start = (deps: Deps) =>
         udpPort: input.udp_port,
         dataType: dataType === audioAndVideo && !hasAudio ? videoOnly : dataType,
         streamType: input.stream_type ?? 0,
+        ...(input.stream_type === undefined || dataType > videoOnly
+          ? {}
+          : { switchedBy: nameCaller(deps.guard.getCaller(context)) }),
       };
       const generalResponse = await startLive(deps, request, createCommandContext(deps, context));
       const mayTalk = access === undefined || access?.rights.command === true;
-      const stream = { imei: params.imei, channel, kind: 'live' } as const;
+      const isMainStream = input.stream_type === 0;
+      const stream = { imei: params.imei, channel, kind: 'live', isMainStream } as const;
       return {
         ...toGeneralResponseBody(generalResponse),
         ...createStreamUrl(deps, stream, context),

@@ -34,16 +34,31 @@ export function createTalkUrl(
   return `${protocol === 'https' ? 'wss' : 'ws'}://${host}/${imei}/${channel}/talk?token=${token}`;
 }
 
+/** A stream, with the number as the caller wrote it. */
+interface NamedStream {
+  readonly imei: string;
+  readonly channel: number;
+  readonly kind: 'live' | 'history';
+  /** True if the caller chose the main stream of live video. */
+  readonly isMainStream?: boolean;
+}
+
 /** Returns the URL with which the caller of a request opens a stream; `imei` is as the caller wrote it. */
 export function createStreamUrl(
   { guard, streamTokens }: Pick<Deps, 'guard' | 'streamTokens'>,
-  { imei, channel, kind }: { readonly imei: string; readonly channel: number; readonly kind: 'live' | 'history' },
+  { imei, channel, kind, isMainStream = false }: NamedStream,
   context: RequestContext,
 ): { stream_url: string; hls_url: string; token_expires_at: string } {
   const caller = guard.getCaller(context);
   // Guests of a share link reach no route that names a device.
   if (caller.kind === 'link') throw new Error('a guest has no stream URL of a device');
-  const { token, expiresAt } = streamTokens.issue({ imei: canonicalImei(imei), channel, kind, caller });
+  const { token, expiresAt } = streamTokens.issue({
+    imei: canonicalImei(imei),
+    channel,
+    kind,
+    caller,
+    isMainStream,
+  });
   const { protocol, host } = context.request;
   const query = new URLSearchParams({ ...(kind === 'history' ? { kind } : {}), token }).toString();
   const base = `${protocol}://${host}/${imei}/${channel}`;

@@ -2,6 +2,7 @@ import { type Bus, mediaControl, mediaControlSubject, subscribe } from '@fleet/b
 import type { Logger } from '@fleet/service-kit';
 import { formatStreamName } from '../domain/stream-name.ts';
 import type { StreamRegistry } from '../domain/stream-registry.ts';
+import type { StreamSwitch } from '../use-cases/stream-switch.ts';
 
 /**
  * Subscribes to `media.<pod>.control`: changes that partners made to cameras over JT/T 808, which affect timers and
@@ -10,13 +11,13 @@ import type { StreamRegistry } from '../domain/stream-registry.ts';
 export function subscribeMediaControl(
   bus: Bus,
   podId: string,
-  deps: { readonly registry: StreamRegistry; readonly log: Logger },
+  deps: { readonly registry: StreamRegistry; readonly streamSwitch: StreamSwitch; readonly log: Logger },
 ): { stop(): void } {
   return subscribe(
     bus,
     mediaControl,
     (error) => deps.log.error({ err: error }, 'could not read a media control event'),
-    ({ kind, imei, channel, change, pace }) => {
+    ({ kind, imei, channel, change, pace, streamType = 0 }) => {
       const id = { kind, imei, channel };
       const stream = deps.registry.find(id);
       deps.log.info({ stream: formatStreamName(id), change, isHere: stream !== undefined }, 'media control');
@@ -24,6 +25,7 @@ export function subscribeMediaControl(
       if (change === 'ended') deps.registry.end(stream, 'stopped');
       else if (change === 'restarting') stream.expectControl(pace);
       else if (change === 'restarted') stream.confirmControl(pace);
+      else if (change === 'switched') void deps.streamSwitch.recordSwitch(id, streamType);
       else stream.setPaused(change === 'paused');
     },
     mediaControlSubject(podId),

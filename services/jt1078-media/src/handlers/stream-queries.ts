@@ -1,6 +1,7 @@
-import { type Bus, queryStream, serve } from '@fleet/bus';
+import { type Bus, queryStream, serve, switchStream } from '@fleet/bus';
 import type { StreamRegistry } from '../domain/stream-registry.ts';
 import { buildStreamState } from '../use-cases/stream-event-publisher.ts';
+import type { StreamSwitch } from '../use-cases/stream-switch.ts';
 
 /** Serves `media.<pod>.stream`: whether a stream runs here, and its state. */
 export const serveStreamQueries = (
@@ -13,3 +14,13 @@ export const serveStreamQueries = (
     if (stream === undefined) return { isRunning: false };
     return { isRunning: true, ...(id.kind === 'live' ? { state: buildStreamState(stream, 'streaming') } : {}) };
   });
+
+/** Serves `media.<pod>.switch`: a viewer chose the main or the sub stream. */
+export const serveStreamSwitches = (
+  bus: Bus,
+  podId: string,
+  deps: { readonly streamSwitch: StreamSwitch; readonly onError: (error: unknown) => void },
+): { stop(): Promise<void> } =>
+  serve(bus, switchStream(podId), { queue: podId, onError: deps.onError }, async ({ imei, channel, streamType }) => ({
+    outcome: await deps.streamSwitch.switchTo({ kind: 'live', imei, channel }, streamType, 'a viewer chose it'),
+  }));

@@ -1,11 +1,18 @@
 import { randomUUID } from 'node:crypto';
-import type { DeviceCommand, DeviceCommandClient } from '@fleet/bus';
+import type { DeviceCommand, DeviceCommandClient, Outcome } from '@fleet/bus';
 import type { Logger } from '@fleet/service-kit';
 import { type Redis, readDevice, type StreamId } from '@fleet/storage';
 import { formatStreamName } from '../domain/stream-name.ts';
 
 /** Commands that this service sends to cameras on its own. */
 export type CameraCommand = 'stop' | 'pause' | 'play';
+
+/** Dependencies of commands. */
+export interface CommandCameraDeps {
+  readonly commandClient: DeviceCommandClient;
+  readonly redis: Redis;
+  readonly log: Logger;
+}
 
 /** Limit of the delivery time: a later command could end a stream that was requested since. */
 const commandTimeoutMs = 10_000;
@@ -38,22 +45,43 @@ function toDeviceCommand(id: StreamId, command: CameraCommand): DeviceCommand {
 
 /** Sends 0x9102 or 0x9202 to a camera over the bus and logs the outcome; never throws. */
 export async function commandCamera(
-  deps: { readonly commandClient: DeviceCommandClient; readonly redis: Redis; readonly log: Logger },
+  deps: CommandCameraDeps,
   id: StreamId,
   command: CameraCommand,
   reason: string,
 ): Promise<void> {
+  await send(deps, id, toDeviceCommand(id, command), { order: command, reason });
+}
+
+/** Switches a live stream to the main (0) or the sub stream (1); returns the outcome. */
+export function switchCamera(
+  deps: CommandCameraDeps,
+  id: StreamId,
+  streamType: number,
+  reason: string,
+): Promise<Outcome> {
+  const command = { kind: 'controlLive', channel: id.channel, control: 1, closeType: 0, streamType } as const;
+  return send(deps, id, command, { order: streamType === 0 ? 'main stream' : 'sub stream', reason });
+}
+
+async function send(
+  { commandClient, redis, log }: CommandCameraDeps,
+  id: StreamId,
+  command: DeviceCommand,
+  { order, reason }: { readonly order: string; readonly reason: string },
+): Promise<Outcome> {
   const correlationId = randomUUID();
-  const outcome = await deps.commandClient.send({
+  const outcome = await commandClient.send({
     imei: id.imei,
-    command: toDeviceCommand(id, command),
+    command,
     correlationId,
     timeoutMs: commandTimeoutMs,
-    isClaimed: async (imei) => (await readDevice(deps.redis, imei)) !== null,
+    isClaimed: async (imei) => (await readDevice(redis, imei)) !== null,
   });
   const result = outcome.kind === 'answered' ? outcome.answer.result : null;
-  deps.log.info(
-    { stream: formatStreamName(id), order: command, reason, correlationId, outcome: outcome.kind, result },
+  log.info(
+    { stream: formatStreamName(id), order, reason, correlationId, outcome: outcome.kind, result },
     'sent a command to a camera',
   );
+  return outcome;
 }

@@ -30,8 +30,8 @@ const deviceErrors = {
 } as const;
 
 export function dashcamRoutes(deps: Deps): PlatformRoute[] {
-  const respond = (caller: Caller, { vehicle, imei, state }: VehicleStream): StreamResponse =>
-    toStreamResponse(vehicle, state, createStreamUrls(deps, caller, { imei, channel: state.channel }));
+  const respond = (caller: Caller, { vehicle, imei, state, isMainStream = false }: VehicleStream): StreamResponse =>
+    toStreamResponse(vehicle, state, createStreamUrls(deps, caller, { imei, channel: state.channel, isMainStream }));
   return [
     platformRoute({
       method: 'post',
@@ -39,7 +39,7 @@ export function dashcamRoutes(deps: Deps): PlatformRoute[] {
       operationId: 'startDashcamStream',
       summary: 'Start live video',
       description:
-        'Requests live video from a camera and returns the URLs of the stream. A channel that already streams is returned as it is. The stream ends 60 seconds after its last viewer has left.',
+        'Requests live video from a camera and returns the URLs of the stream. A channel that already streams is returned as it is; another `stream_type` switches it for all viewers, and back 10 seconds after the last viewer has left who wanted `HIGH`. The stream ends 60 seconds after its last viewer has left.',
       tags,
       access,
       timeoutMs,

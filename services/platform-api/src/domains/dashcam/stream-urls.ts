@@ -12,6 +12,8 @@ export type StreamUrls = StreamAddresses & Pick<StreamResponse, 'token_expires_a
 export interface LiveStream {
   readonly imei: string;
   readonly channel: number;
+  /** True if the user chose the main stream. */
+  readonly isMainStream?: boolean;
 }
 
 /** Dependencies of the URLs. */

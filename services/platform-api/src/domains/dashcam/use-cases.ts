@@ -18,6 +18,8 @@ export interface VehicleStream {
   readonly vehicle: Vehicle;
   readonly imei: string;
   readonly state: StreamChanged;
+  /** True if the caller chose the main stream. */
+  readonly isMainStream?: boolean;
 }
 
 const defaultChannel = 1;
@@ -28,7 +30,11 @@ const audioAndVideoDataType = 0;
 const closeControl = 0;
 const closeAll = 0;
 
-const toStreamType = (type: StreamType): number => (type === 'HIGH' ? 0 : 1);
+const mainStreamType = 0;
+const subStreamType = 1;
+
+const toStreamType = (type: string | undefined): number =>
+  type?.toUpperCase() === ('HIGH' satisfies StreamType) ? mainStreamType : subStreamType;
 
 /** Starts live video of a vehicle's camera; returns the running stream if the channel already streams. */
 export async function startStream(
@@ -45,10 +51,12 @@ export async function startStream(
   const { bus } = deps;
   if (body.wake !== false)
     await callDevice((options) => callUseCase(bus, deviceApi.wakeUp, { imei: camera.imei }, options), trace);
-  const streamType = toStreamType((body.stream_type?.toUpperCase() ?? 'LOW') as StreamType);
+  const streamType = toStreamType(body.stream_type);
   const hasAudio = body.audio !== false && camera.hasAudio;
   const dataType = hasAudio ? audioAndVideoDataType : videoDataType;
-  const request = { imei: camera.imei, channel, dataType, streamType };
+  // Only a type that the caller names switches a running stream.
+  const switchedBy = body.stream_type === undefined ? {} : { switchedBy: `user:${caller.userId}` };
+  const request = { imei: camera.imei, channel, dataType, streamType, ...switchedBy };
   const { result } = await callDevice((options) => callUseCase(bus, deviceApi.startLive, request, options), trace);
   if (result !== 'success')
     throw new AppError('upstream_error', `The camera refused to stream on channel ${channel} (${result}).`);
@@ -58,10 +66,14 @@ export async function startStream(
     vehicle,
     imei: camera.imei,
     state: state ?? streamStatusEvent({ imei: camera.imei, channel }, 'starting', streamType),
+    isMainStream: streamType === mainStreamType,
   };
 }
 
-/** Returns the stream of a channel; starts it unless the caller does not want that. Throws 404 if it does not stream. */
+/**
+ * Returns the stream of a channel; starts it, or switches it to a named type, unless the caller does not want that.
+ * Throws 404 if it does not stream.
+ */
 export async function getStream(
   deps: DashcamDeps,
   caller: Caller,
@@ -73,11 +85,17 @@ export async function getStream(
   const channel = query.channel_id ?? defaultChannel;
   const { imei } = requireCamera(vehicle, channel);
   const state = await readStreamState(deps, imei, channel);
-  if (state !== null) return { vehicle, imei, state };
-  if (query.auto_start === false)
+  const { stream_type: streamType, auto_start: isStarted = true } = query;
+  const isSwitched = isStarted && streamType !== undefined;
+  if (state !== null && !isSwitched) return { vehicle, imei, state };
+  if (!isStarted)
     throw new AppError('not_streaming', `Channel ${channel} of vehicle ${vehicleId} is not streaming.`);
-  const { stream_type: streamType } = query;
-  const body = { channel_id: channel, ...(streamType === undefined ? {} : { stream_type: streamType }) };
+  const body = {
+    channel_id: channel,
+    ...(streamType === undefined ? {} : { stream_type: streamType }),
+    // A device that streams is awake.
+    ...(state === null ? {} : { wake: false }),
+  };
   return startStream(deps, caller, vehicleId, body, trace);
 }
 
