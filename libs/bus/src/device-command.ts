@@ -187,7 +187,6 @@ const deviceResponse = Type.Object({
 export type DeviceResponse = Static<typeof deviceResponse>;
 
 /** Every outcome of a command; a gateway replies with exactly one of them. */
-export /** Schema of `Outcome`. */
 export const outcome = Type.Union([
   Type.Object({ kind: Type.Literal('answered'), answer: deviceResponse }),
   /** No session, or the session ended before the frame was written. */

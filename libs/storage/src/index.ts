@@ -22,6 +22,17 @@ export { findByIds } from './find-by-ids.ts';
 export { insertIgnoringDuplicates } from './insert-ignoring-duplicates.ts';
 export { acquireLease, Lease, type LeaseRecord, releaseLease } from './lease.ts';
 export {
+  closeMainStreamViewer,
+  forgetMainStream,
+  isMainStreamWanted,
+  leaveMainStream,
+  type MainStreamViewer,
+  mainStreamViewerTtlMs,
+  openMainStreamViewer,
+  renewMainStreamViewer,
+  startMainStream,
+} from './main-stream-viewers.ts';
+export {
   type Collection,
   type Database,
   dropIndexIfExists,
@@ -100,14 +111,3 @@ export {
   type WebhookRecord,
   webhookSecretPurpose,
 } from './webhook-types.ts';
-export {
-  closeMainStreamViewer,
-  forgetMainStream,
-  isMainStreamWanted,
-  leaveMainStream,
-  type MainStreamViewer,
-  mainStreamViewerTtlMs,
-  openMainStreamViewer,
-  renewMainStreamViewer,
-  startMainStream,
-} from './main-stream-viewers.ts';

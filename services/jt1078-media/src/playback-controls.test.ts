@@ -62,7 +62,7 @@ class Playback {
   ): Promise<Playback> {
     const { pace, dataType = 2, audio = 'none' } = options;
     const id: StreamId = { kind: 'history', imei: randomImei(), channel: 1 };
-    await requestStream(harness.redis, id, dataType, pace);
+    await requestStream(harness.redis, id, dataType, pace === undefined ? {} : { pace });
     const playback = new Playback(id);
     const opening = Player.open(harness.streamUrl(id, { audio }));
     await playback.send(card.slice(0, 1), { sound: dataType === 0 });

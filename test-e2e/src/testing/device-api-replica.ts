@@ -28,9 +28,13 @@ export class DeviceApiReplica {
   readonly #child: ChildProcess;
   readonly #url: string;
 
-  private constructor(child: ChildProcess, url: string) {
+  /** Address of the video service. */
+  readonly videoUrl: string;
+
+  private constructor(child: ChildProcess, { url, videoUrl }: { url: string; videoUrl: string }) {
     this.#child = child;
     this.#url = url;
+    this.videoUrl = videoUrl;
   }
 
   static async start(harness: ProductHarness, env: Record<string, string> = {}): Promise<DeviceApiReplica> {
@@ -60,7 +64,10 @@ export class DeviceApiReplica {
     });
     // A test run that ends early leaves no process running.
     process.once('exit', () => child.kill('SIGKILL'));
-    const replica = new DeviceApiReplica(child, `http://127.0.0.1:${httpPort}`);
+    const replica = new DeviceApiReplica(child, {
+      url: `http://127.0.0.1:${httpPort}`,
+      videoUrl: `http://127.0.0.1:${videoPort}`,
+    });
     try {
       await waitFor(() => replica.#isReady(), 'the second device-api', 60_000);
       return replica;

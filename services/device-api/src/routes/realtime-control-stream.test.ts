@@ -60,17 +60,17 @@ describe('the command', () => {
 
 describe('the pod that owns the stream', () => {
   it.each([
-    ['ctrl_instruction=0', ['ended']],
-    ['ctrl_instruction=2', ['paused']],
+    ['ctrl_instruction=0', [{ change: 'ended' }]],
+    ['ctrl_instruction=2', [{ change: 'paused' }]],
     ['ctrl_instruction=0&close_stream_type=1', []],
     ['ctrl_instruction=0&close_stream_type=2', []],
-    ['ctrl_instruction=1', []],
+    ['ctrl_instruction=1', [{ change: 'switched', streamType: 0 }]],
     ['ctrl_instruction=4', []],
   ])('is notified after %s: %p', async (query, expected) => {
     const imei = await harness.connectDevice(() => createOutcome(0x9102));
     await harness.connectStream(imei, 3, 'http://127.0.0.1:1', 'pod-7');
     await control(imei, query);
-    expect(await changes(imei)).toEqual(expected.map((change) => ({ kind: 'live', imei, channel: 3, change })));
+    expect(await changes(imei)).toEqual(expected.map((change) => ({ kind: 'live', imei, channel: 3, ...change })));
   });
 
   it('is not notified if the device refused', async () => {

@@ -57,7 +57,7 @@ describe('a disabled camera', () => {
   it('ends the streams that are being watched', async () => {
     const imei = await device();
     await harness.connectStream(imei, 1, pod.url);
-    const reader = readUntilClosed(await fetch(`${service.video.base}/${imei}/1/stream.flv`, { headers }));
+    const reader = await readUntilClosed(await fetch(`${service.video.base}/${imei}/1/stream.flv`, { headers }));
     platform.cameras.set(imei, [{ channelId: 1, enabled: false, hasAudio: true }]);
     publish(harness.bus, accessChanged, {});
     await waitFor(() => reader.isClosed());

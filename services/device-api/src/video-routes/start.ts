@@ -1,7 +1,7 @@
 import { defineRoute } from '@fleet/service-kit';
 import { type Static, Type } from 'typebox';
-import { hasMicrophone } from '../access/cameras.ts';
 import { nameCaller } from '../access/caller-name.ts';
+import { hasMicrophone } from '../access/cameras.ts';
 import { canonicalImei } from '../access/device-authorizer.ts';
 import type { Deps } from '../deps.ts';
 import { commandRouteDefaults, createCommandContext } from '../routes/command-context.ts';

@@ -8,6 +8,7 @@ import {
   reserveStream,
   type StreamId,
   type StreamKind,
+  type StreamRequest,
 } from '@fleet/storage';
 import { testEnv } from '@fleet/testing';
 import { loadConfig } from '../config.ts';
@@ -31,6 +32,9 @@ interface StreamResponse extends StreamId {
   videoFrames: number;
 }
 
+/** Main or sub stream of a request; the main stream by default. */
+type RequestedType = Partial<Pick<StreamRequest, 'streamType' | 'returnsToSub'>>;
+
 /** Media service with the backends of the test run. */
 export interface MediaHarness {
   readonly service: MediaService;
@@ -38,7 +42,9 @@ export interface MediaHarness {
   readonly bus: Bus;
   readonly podId: string;
   /** Requests a stream of a random terminal. */
-  requestStream(options?: { kind?: StreamKind; dataType?: number; channel?: number }): Promise<StreamId>;
+  requestStream(
+    options?: { kind?: StreamKind; dataType?: number; channel?: number } & RequestedType,
+  ): Promise<StreamId>;
   /** Returns the stream as listed by `GET /streams`. */
   findStream(id: StreamId): Promise<StreamResponse | undefined>;
   streamUrl(id: StreamId, query?: Record<string, string>): string;
@@ -60,9 +66,9 @@ export async function startHarness(env: Record<string, string> = {}): Promise<Me
     redis,
     bus,
     podId,
-    requestStream: async ({ kind = 'live', dataType = 0, channel = 1 } = {}) => {
+    requestStream: async ({ kind = 'live', dataType = 0, channel = 1, ...type } = {}) => {
       const id: StreamId = { kind, imei: randomImei(), channel };
-      await requestStream(redis, id, dataType);
+      await requestStream(redis, id, dataType, type);
       return id;
     },
     findStream: async (id) => {
@@ -116,7 +122,7 @@ export async function requestStream(
   redis: Redis,
   id: StreamId,
   dataType = 0,
-  pace?: 'device' | 'arrival',
+  more: RequestedType & Pick<StreamRequest, 'pace'> = {},
 ): Promise<void> {
   const requestId = randomUUID();
   await reserveStream(redis, id, {
@@ -124,7 +130,7 @@ export async function requestStream(
     status: 'asking',
     dataType,
     streamType: 0,
-    ...(pace === undefined ? {} : { pace }),
+    ...more,
     isForeign: false,
     requestedAtMs: Date.now(),
     correlationId: requestId,

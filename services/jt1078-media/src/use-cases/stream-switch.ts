@@ -1,9 +1,15 @@
 import type { Outcome } from '@fleet/bus';
 import { KeyedMutex } from '@fleet/service-kit';
-import { forgetMainStream, isMainStreamWanted, type StreamClaim, type StreamId } from '@fleet/storage';
+import {
+  forgetMainStream,
+  isMainStreamWanted,
+  type StreamClaim,
+  type StreamId,
+  type StreamRequest,
+} from '@fleet/storage';
 import type { MediaStream } from '../domain/media-stream.ts';
-import type { StreamRegistry } from '../domain/stream-registry.ts';
 import { formatStreamName } from '../domain/stream-name.ts';
+import type { StreamRegistry } from '../domain/stream-registry.ts';
 import { type CommandCameraDeps, switchCamera } from './command-camera.ts';
 
 const mainStream = 0;
@@ -70,7 +76,9 @@ export class StreamSwitch {
   async #checkStream(stream: MediaStream, nowMs: number): Promise<void> {
     const { id, claim } = stream;
     const isMain = getStreamType(stream) === mainStream;
-    const mayChange = isMain ? claim.request?.returnsToSub === true : Date.now() - claim.startedAtMs < checkAfterStartMs;
+    const mayChange = isMain
+      ? claim.request?.returnsToSub === true
+      : Date.now() - claim.startedAtMs < checkAfterStartMs;
     if (id.kind !== 'live' || stream.link === null || !mayChange) return;
     if ((this.#retryAtMs.get(stream) ?? 0) > nowMs) return;
     try {
@@ -97,7 +105,7 @@ export class StreamSwitch {
 const getStreamType = ({ claim }: MediaStream): number => claim.request?.streamType ?? mainStream;
 
 /** Request of a camera that connected without one. */
-const unsolicitedRequest = {
+const unsolicitedRequest: StreamRequest = {
   requestId: '',
   status: 'acknowledged',
   dataType: 0,
@@ -105,4 +113,4 @@ const unsolicitedRequest = {
   isForeign: false,
   requestedAtMs: 0,
   correlationId: '',
-} as const;
+};

@@ -88,8 +88,7 @@ export async function getStream(
   const { stream_type: streamType, auto_start: isStarted = true } = query;
   const isSwitched = isStarted && streamType !== undefined;
   if (state !== null && !isSwitched) return { vehicle, imei, state };
-  if (!isStarted)
-    throw new AppError('not_streaming', `Channel ${channel} of vehicle ${vehicleId} is not streaming.`);
+  if (!isStarted) throw new AppError('not_streaming', `Channel ${channel} of vehicle ${vehicleId} is not streaming.`);
   const body = {
     channel_id: channel,
     ...(streamType === undefined ? {} : { stream_type: streamType }),
