@@ -1,7 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { waitFor } from '@fleet/testing';
 import { type ApiResponse, getJson, type ProductHarness } from './harness.ts';
 
@@ -21,6 +22,13 @@ function isFree(port: number): Promise<boolean> {
     server.once('error', () => done(false));
     server.listen(port, '127.0.0.1', () => server.close(() => done(true)));
   });
+}
+
+/** Returns the secrets that all replicas share. */
+function readSecrets({ product }: ProductHarness): Record<string, string> {
+  const file = join(product.runtime.data_dir, 'secrets.json');
+  const secrets = JSON.parse(readFileSync(file, 'utf8')) as { mediaSigningSecret: string; streamTokenSecret: string };
+  return { MEDIA_SIGNING_SECRET: secrets.mediaSigningSecret, STREAM_TOKEN_SECRET: secrets.streamTokenSecret };
 }
 
 /** A second device-api on the backends of a running product. */
@@ -44,6 +52,7 @@ export class DeviceApiReplica {
     const child = spawn(process.execPath, [script], {
       env: {
         ...process.env,
+        ...readSecrets(harness),
         ...env,
         NODE_ENV: 'development',
         HOST: '127.0.0.1',
