@@ -23,7 +23,7 @@ export { insertIgnoringDuplicates } from './insert-ignoring-duplicates.ts';
 export { acquireLease, Lease, type LeaseRecord, releaseLease } from './lease.ts';
 export {
   closeMainStreamViewer,
-  forgetMainStream,
+  deleteMainStreamViewers,
   isMainStreamWanted,
   leaveMainStream,
   type MainStreamViewer,

@@ -3,7 +3,7 @@ import { testEnv } from '@fleet/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import {
   closeMainStreamViewer,
-  forgetMainStream,
+  deleteMainStreamViewers,
   isMainStreamWanted,
   leaveMainStream,
   openMainStreamViewer,
@@ -104,10 +104,10 @@ describe('the main stream of a channel', () => {
     expect(await isWanted()).toBe(false);
   });
 
-  it('is forgotten with its channel', async () => {
+  it('is deleted with its channel', async () => {
     await startMainStream(redis, id, caller);
     expect(await redis.pTTL(key)).toBeGreaterThan(30_000);
-    await forgetMainStream(redis, id);
+    await deleteMainStreamViewers(redis, id);
     expect(await isWanted()).toBe(false);
   });
 });

@@ -126,7 +126,7 @@ export async function isMainStreamWanted(redis: Redis, id: StreamId): Promise<bo
   return Number(await redis.eval(countScript, { keys: [wantsKey(id)], arguments: [] })) > 0;
 }
 
-/** Forgets who wanted the main stream of a channel that has ended. */
-export async function forgetMainStream(redis: Redis, id: StreamId): Promise<void> {
+/** Deletes who wanted the main stream of a channel that has ended. */
+export async function deleteMainStreamViewers(redis: Redis, id: StreamId): Promise<void> {
   await redis.del(wantsKey(id));
 }

@@ -124,7 +124,7 @@ async function assemble(config: Config, pod: string, deps: Deps): Promise<MediaS
     stopCamera: (id, reason) => commandCamera(deps, id, 'stop', reason),
     onEnd: (stream, reason) => {
       eventPublisher.publishEnded(stream, reason);
-      if (reason !== 'takenOver') void streamSwitch.forget(stream);
+      if (reason !== 'takenOver') void streamSwitch.deleteViewers(stream);
     },
     log,
   });

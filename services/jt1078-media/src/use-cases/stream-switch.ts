@@ -1,7 +1,7 @@
 import type { Outcome } from '@fleet/bus';
 import { KeyedMutex } from '@fleet/service-kit';
 import {
-  forgetMainStream,
+  deleteMainStreamViewers,
   isMainStreamWanted,
   type StreamClaim,
   type StreamId,
@@ -62,14 +62,14 @@ export class StreamSwitch {
     await Promise.all([...this.#deps.registry.streams].map((stream) => this.#checkStream(stream, nowMs)));
   }
 
-  /** Forgets who wanted the main stream of a stream that has ended. */
-  async forget({ id }: MediaStream): Promise<void> {
+  /** Deletes who wanted the main stream of a stream that has ended. */
+  async deleteViewers({ id }: MediaStream): Promise<void> {
     if (id.kind !== 'live') return;
     try {
-      await forgetMainStream(this.#deps.redis, id);
+      await deleteMainStreamViewers(this.#deps.redis, id);
     } catch (error) {
       // It expires by itself.
-      this.#deps.log.debug({ err: error }, 'could not forget the viewers of a main stream');
+      this.#deps.log.debug({ err: error }, 'could not delete the viewers of a main stream');
     }
   }
 
