@@ -1,4 +1,8 @@
+import { encodeBody, multimediaData } from '@fleet/jt808';
+import { createGeneralResponse, sendPictures } from '@fleet/terminal-simulator';
+import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { DeviceApiReplica } from './testing/device-api-replica.ts';
 import { joinSharedHarness, type ProductHarness, type TerminalSetup, uniquePhone } from './testing/harness.ts';
 import { PlatformClient, type PlatformRecord } from './testing/platform-client.ts';
 import { probeMedia } from './testing/probe-media.ts';
@@ -23,9 +27,22 @@ async function createDashcam(setup: TerminalSetup = {}) {
 const capture = (vehicleId: number, query = 'wait=60'): Promise<PlatformRecord> =>
   client.requestData(`/vehicles/${vehicleId}/dashcam-media-capture?${query}`, {});
 
+/** Requests a capture over the Platform API; returns the status and `Location` too. */
+async function requestCapture(vehicleId: number, query: string) {
+  const { status, headers, body } = await client.send(`/vehicles/${vehicleId}/dashcam-media-capture?${query}`, {});
+  return { status, location: headers.get('location'), data: body['data'] as PlatformRecord };
+}
+
+/** Returns the status and the code of a request that is expected to fail. */
+const findError = (request: Promise<unknown>): Promise<string> =>
+  request.then(
+    () => 'no error',
+    (error: Error) => /: (\d{3}) .*"code":"(\w+)"/.exec(error.message)?.slice(1).join(' ') ?? error.message,
+  );
+
 /** Requests a capture over the video service. */
-async function captureByVideoService(imei: string, body: object = {}) {
-  const response = await fetch(`${harness.product.runtime.video_url}/${imei}/media-capture`, {
+async function captureByVideoService(imei: string, body: object = {}, url = harness.product.runtime.video_url) {
+  const response = await fetch(`${url}/${imei}/media-capture`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', 'x-api-key': harness.product.runtime.demo.api_key },
     body: JSON.stringify({ wait: 60, ...body }),
@@ -51,6 +68,9 @@ describe('a picture of a terminal', () => {
     expect(others).toEqual([]);
     expect(file).toMatchObject({ capture_id: captured['capture_id'], kind: 'image', source: 'capture', channel_id: 1 });
     expect(await probeMedia(await download(file?.['url']))).toMatchObject({ video: { codec: 'mjpeg' } });
+    const { video: thumbnail } = await probeMedia(await download(file?.['thumbnail_url']));
+    expect([thumbnail.width, thumbnail.height]).toEqual([file?.['thumbnail_width'], file?.['thumbnail_height']]);
+    expect(thumbnail.width).toBeLessThanOrEqual(320);
     expect(await client.requestData(`/dashcam-captures/${String(captured['capture_id'])}`)).toMatchObject({
       capture_id: captured['capture_id'],
       status: 'completed',
@@ -64,6 +84,109 @@ describe('a picture of a terminal', () => {
     expect(body).toMatchObject({ vehicle_id: vehicleId, channel_id: 2, status: 'completed', method: 'terminal' });
     expect(filesOf(body)).toHaveLength(2);
     for (const file of filesOf(body)) expect((await download(file['url'])).length).toBe(file['size_bytes']);
+  });
+});
+
+describe('pictures of several captures', () => {
+  it.each(['withoutIds', 'general'] as const)(
+    'belong to one capture each, if the terminal responds %s',
+    async (pictureResponse) => {
+      const { vehicleId } = await createDashcam({ pictureResponse });
+      const captures = await Promise.all([1, 2, 3].map(() => capture(vehicleId)));
+      expect(captures.map(({ status, method }) => [status, method])).toEqual(
+        captures.map(() => ['completed', 'terminal']),
+      );
+      const ids = captures.flatMap((each) => filesOf(each).map(({ id }) => id));
+      expect(new Set(ids).size).toBe(3);
+    },
+  );
+
+  it('are complete when 20 are requested at once from two replicas', async () => {
+    const replica = await DeviceApiReplica.start(harness);
+    try {
+      const dashcams = await Promise.all(Array.from({ length: 5 }, () => createDashcam()));
+      const urls = [harness.product.runtime.video_url, replica.videoUrl];
+      const responses = await Promise.all(
+        dashcams.flatMap(({ imei }) => [0, 1, 2, 3].map((no) => captureByVideoService(imei, {}, urls[no % 2]))),
+      );
+      expect(responses.map(({ status }) => status)).toEqual(responses.map(() => 200));
+      const files = responses.flatMap(({ body }) => filesOf(body));
+      expect(files).toHaveLength(20);
+      expect(new Set(files.map(({ id }) => id)).size).toBe(20);
+      for (const { body } of responses)
+        expect(filesOf(body).map((file) => file['capture_id'])).toEqual([body['capture_id']]);
+    } finally {
+      await replica.stop();
+    }
+  });
+});
+
+describe('a capture', () => {
+  it('is 202 while its picture has not arrived, and completed by a picture that arrives later', async () => {
+    // Accepts the command; the picture follows when the test sends it.
+    const { vehicleId, terminal } = await createDashcam({
+      respond: (message) => (message.messageId === 0x8801 ? [createGeneralResponse(message, 0)] : undefined),
+    });
+    const { status, location, data } = await requestCapture(vehicleId, 'wait=0');
+    expect([status, data['status'], filesOf(data)]).toEqual([202, 'pending', []]);
+    expect(location).toBe(`/api/dashcam-captures/${String(data['capture_id'])}`);
+    await sendPictures(terminal.createHandlerContext(), 1, [4_711], 0);
+    const completed = await waitFor(async () => {
+      const found = await client.requestData(String(location).replace('/api', ''));
+      return found['status'] === 'completed' && found;
+    }, 'the picture');
+    expect(completed).toMatchObject({ method: 'terminal', media: [{ capture_id: data['capture_id'] }] });
+  });
+
+  it('is completed by the picture that a terminal sends again after it lost its connection', async () => {
+    const { vehicleId, terminal } = await createDashcam({ picturePartsBeforeDrop: 1 });
+    const { data } = await requestCapture(vehicleId, 'wait=0&quality=max');
+    const path = `/dashcam-captures/${String(data['capture_id'])}`;
+    await waitFor(() => !terminal.isOnline, 'the lost connection');
+    terminal.options.picturePartsBeforeDrop = undefined;
+    await terminal.waitUntilOnline(60_000);
+    expect(await client.requestData(path)).toMatchObject({ status: 'pending', media: [] });
+    await sendPictures(terminal.createHandlerContext(), 1, [1], 0);
+    await waitFor(async () => (await client.requestData(path))['status'] === 'completed', 'the picture');
+  });
+
+  it('wakes a sleeping terminal first', async () => {
+    const { vehicleId, terminal } = await createDashcam();
+    terminal.setBehaviour({ kind: 'sleeping', wakeAfterTries: 1 });
+    expect(await capture(vehicleId)).toMatchObject({ status: 'completed', method: 'terminal' });
+  });
+
+  it.each([
+    ['of a terminal that is offline', '404 device_not_connected'],
+    ['of a channel without a camera', '502 upstream_error'],
+  ])('%s fails', async (name, error) => {
+    const { vehicleId, terminal } = await createDashcam();
+    const isOffline = name.includes('offline');
+    if (isOffline) await terminal.stop();
+    expect(await findError(capture(vehicleId, isOffline ? 'wait=0' : 'channelId=9'))).toBe(error);
+  });
+
+  it('of another tenant, of an unknown vehicle and of a device without a vehicle is 404', async () => {
+    expect(await findError(capture(999_999_999))).toBe('404 vehicle_not_found');
+    expect(await findError(client.request('/dashcam-captures/0123456789abcdef01234567'))).toBe('404 not_found');
+    const imei = uniquePhone();
+    await harness.startTerminal({ phone: imei });
+    expect((await captureByVideoService(imei)).status).toBe(404);
+  });
+});
+
+describe('a picture that cannot be decoded', () => {
+  it('has no thumbnail', async () => {
+    const { vehicleId, terminal } = await createDashcam();
+    const data = Buffer.concat([Buffer.from('ffd8ffe000104a464946', 'hex'), Buffer.alloc(3_000, 0x5a)]);
+    const location = terminal.createHandlerContext().vehicle.location();
+    const body = { multimediaId: 9, type: 0, format: 0, eventCode: 1, channel: 1, location, data };
+    terminal.send({ messageId: multimediaData.id, body: encodeBody(multimediaData, body, terminal.options.edition) });
+    const [file] = await waitFor(async () => {
+      const files = await client.listAll(`/vehicles/${vehicleId}/list-dashcam-media`);
+      return files.length > 0 && files;
+    }, 'the picture');
+    expect(file).toMatchObject({ thumbnail_url: null, width: null, capture_id: null });
   });
 });
 
@@ -96,5 +219,8 @@ describe('a clip', () => {
     expect(audio?.codec).toBe('aac');
     expect(durationSeconds).toBeGreaterThan(2.5);
     expect(durationSeconds).toBeLessThan(3.6);
+    expect(file?.['duration_seconds']).toBeCloseTo(durationSeconds, 1);
+    expect([file?.['width'], file?.['height']]).toEqual([video.width, video.height]);
+    expect(await probeMedia(await download(file?.['thumbnail_url']))).toMatchObject({ video: { codec: 'mjpeg' } });
   });
 });

@@ -126,6 +126,40 @@ export const expectAttachments = defineUseCase({
   }),
 });
 
+const pixels = Type.Integer({ minimum: 1 });
+const preview = Type.Object({
+  width: pixels,
+  height: pixels,
+  /** Null for pictures, and if the file does not declare it. */
+  durationMs: Type.Union([milliseconds, Type.Null()]),
+  /** The thumbnail is a file like others: `removeMediaFile` deletes it. */
+  thumbnail: Type.Object({
+    fileId,
+    server: Type.String({ pattern: '^[A-Za-z0-9_-]{1,128}$' }),
+    width: pixels,
+    height: pixels,
+  }),
+});
+
+/** Size, duration and thumbnail of a picture or a video. */
+export type MediaPreview = Static<typeof preview>;
+
+/**
+ * Creates the thumbnail of a file or of an upload, on the pod that stores it; `any` for object storage. The preview is
+ * null if the content has no readable picture.
+ */
+export const createPreview = (podId: string) => {
+  if (!/^[A-Za-z0-9_-]{1,128}$/.test(podId)) throw new RangeError(`${podId} is not a pod id`);
+  return defineUseCase({
+    subject: `upload-ftp.pod.${podId}.create-preview`,
+    request: Type.Object({
+      imei,
+      source: Type.Union([Type.Object({ fileId }), Type.Object({ uploadId: fileId })]),
+    }),
+    result: Type.Object({ preview: Type.Union([preview, Type.Null()]) }),
+  });
+};
+
 /**
  * Deletes a terminal's file on the pod that stores it; `any` for object storage. Succeeds if the file does not exist.
  */

@@ -11,6 +11,8 @@ export { standardZoneMinutes, toCameraTime, toEpochMs } from './camera-clock.ts'
 export { createDemoTerminal, type DemoTerminalOptions } from './demo-terminal.ts';
 export { type FrameRecord, type PlatformMessage, WaitTimeoutError } from './frame-log.ts';
 export type { HandlerContext } from './handlers/handler-context.ts';
+export { createGeneralResponse } from './handlers/handler-context.ts';
+export { sendPictures } from './handlers/pictures.ts';
 export * from './load-fleet.ts';
 export type { ReportRecord } from './location-journal.ts';
 export { type Clip, type ClipFrame, type ClipOptions, createClip, getDefaultCacheDir } from './media/clip.ts';

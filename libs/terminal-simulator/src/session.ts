@@ -144,8 +144,10 @@ export class Session {
   /** Sends a message; returns its frames, or none without a connection. */
   transmit(message: TerminalMessage): OutgoingFrame[] {
     if (this.#link === null) return [];
+    const { lostParts = [] } = message;
     const frames = this.#encoder.encode(message);
-    return this.transmitFrames(frames) ? frames : [];
+    const sent = lostParts.length === 0 ? frames : frames.filter(({ subpackage }) => !lostParts.includes(subpackage?.no ?? 0));
+    return this.transmitFrames(sent) ? frames : [];
   }
 
   /** Sends frames unchanged; returns false without a connection. */

@@ -91,6 +91,10 @@ export interface TerminalOptions extends UploadOptions, AttachmentOptions, ListO
   mediaSimBytes?: SimBytes | undefined;
   /** Action of the cameras once a stream was accepted. */
   media?: 'normal' | 'connectSilently' | 'neverConnect' | undefined;
+  /** Response to 0x8801: 0x0805 with ids by the standard or without ids, or 0x0001 as many terminals send. */
+  pictureResponse?: 'list' | 'withoutIds' | 'general' | undefined;
+  /** Loses the connection after this many parts of the next picture, which it does not send again. */
+  picturePartsBeforeDrop?: number | undefined;
   /** Response to 0x9201: the list by the standard, 0x0001 as many terminals send, or both. */
   playbackResponse?: 'list' | 'general' | 'both' | undefined;
   /** Plays recordings as fast as the network accepts them. */

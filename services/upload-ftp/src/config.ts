@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { ConfigError, type ConfigOf, commonEnv, envSchema, invalidConfigError, readEnv } from '@fleet/service-kit';
 import { attachmentSettings } from './attachments/settings.ts';
 import { clipSettingFaults, clipSettings } from './clips/settings.ts';
+import { previewSettings } from './previews/settings.ts';
 import { liveSettings } from './recordings/settings.ts';
 
 const port = { type: 'integer', minimum: 0, maximum: 65_535 } as const;
@@ -120,6 +121,7 @@ export const schema = envSchema({
   },
   ...clipSettings,
   ...liveSettings,
+  ...previewSettings,
   ...attachmentSettings,
 });
 

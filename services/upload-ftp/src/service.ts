@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { type Bus, openBus } from '@fleet/bus';
 import {
   createAdminRouter,
@@ -22,14 +23,19 @@ import {
 } from '@fleet/storage';
 import { assemble } from './assemble.ts';
 import { type RunningAttachments, startAttachments } from './attachments/attachments.ts';
+import { anyPod } from './clips/clip-archiver.ts';
 import { type Clips, openClips } from './clips/clips.ts';
 import { type Config, readTls, schema } from './config.ts';
 import type { RunningFtp } from './ftp/ftp-server.ts';
 import { type Media, openMedia } from './media/media.ts';
+import type { MediaFiles } from './media/media-files.ts';
 import { createUploadMetrics, type UploadMetrics } from './metrics.ts';
+import { Previews } from './previews/previews.ts';
+import { servePreviews } from './previews/serve-previews.ts';
 import { serveRecordings } from './recordings/serve-recordings.ts';
 import { ClipDirectory } from './store/clip-directory.ts';
 import { DiskHealth } from './store/disk-health.ts';
+import type { ObjectStore } from './store/object-store.ts';
 import { openObjectStore } from './store/open-object-store.ts';
 import { resolvePodIdentity } from './store/pod-identity.ts';
 import type { OpenFile } from './uploads/active-upload.ts';
@@ -62,6 +68,8 @@ interface Stores {
   readonly records: UploadRepository;
   readonly completedClips: Clips;
   readonly openedMedia: Media;
+  /** Null if files stay in the directory. */
+  readonly objects: ObjectStore | null;
 }
 
 /** Checks of `/readyz` that depend on parts that start after the HTTP server. */
@@ -97,12 +105,7 @@ export async function create(config: Config, overrides: Overrides = {}): Promise
     completedClips.serve(connectedBus, { pod, httpUrl, sweepIntervalMs: config.UPLOAD_SWEEP_MS });
     const media = openedMedia.serve(connectedBus);
     const deps = { ...context, ...stores, bus: connectedBus, media, httpUrl };
-    const recordings = serveRecordings(
-      connectedBus,
-      { ...deps, ffmpegPath: config.FFMPEG_PATH, signingSecret: config.MEDIA_SIGNING_SECRET },
-      config.LIVE_RECORDINGS_PARALLEL,
-    );
-    lifecycle.onStop('recordings', () => recordings.stop());
+    serveFfmpegRequests(deps);
     ftp = await assemble(deps, overrides.openFile);
     attachments = await startAttachments({ ...deps, metrics: context.metrics.registry });
     const ports = { httpPort, ftpPort: ftp.port, attachmentPort: attachments.port };
@@ -113,6 +116,26 @@ export async function create(config: Config, overrides: Overrides = {}): Promise
     await lifecycle.stop();
     throw error;
   }
+}
+
+/** Serves recordings of live video, and thumbnails. */
+function serveFfmpegRequests(deps: Context & Stores & { readonly bus: Bus; readonly media: MediaFiles }): void {
+  const { bus, clips, completedClips, config, lifecycle, log, media, objects, pod, records } = deps;
+  const ffmpegPath = config.FFMPEG_PATH;
+  const recordingDeps = { ...deps, ffmpegPath, signingSecret: config.MEDIA_SIGNING_SECRET };
+  const recordings = serveRecordings(bus, recordingDeps, config.LIVE_RECORDINGS_PARALLEL);
+  lifecycle.onStop('recordings', () => recordings.stop());
+  const previews = new Previews({
+    media,
+    records,
+    findStorage: completedClips.findStorage,
+    // Shared with the conversions to MP4, whose task removes what a crash has left.
+    workDir: join(clips.root, '.mp4'),
+    ffmpegPath,
+    maxParallel: config.THUMBNAILS_PARALLEL,
+  });
+  const servers = servePreviews(bus, objects === null ? [pod] : [pod, anyPod], previews, log);
+  lifecycle.onStop('previews', () => servers.stop());
 }
 
 /** Locks the directory of this pod and opens database, Redis and object storage. */
@@ -142,7 +165,7 @@ async function openStores({ config, lifecycle, metrics, log }: Context): Promise
     log,
   });
   const openedMedia = await openMedia({ config, pod, objects, disk, lifecycle, metrics: metrics.media, log });
-  return { pod, clips, disk, database, redis, records, completedClips, openedMedia };
+  return { pod, clips, disk, database, redis, records, completedClips, openedMedia, objects };
 }
 
 /** Serves health, metrics and downloads. Returns the port. */

@@ -34,15 +34,27 @@ export class PlatformClient {
    * status but 200, 201 and 202.
    */
   async request(path: string, body?: object): Promise<PlatformRecord> {
+    return (await this.send(path, body)).body;
+  }
+
+  /** Like `request`, with the status and the headers. */
+  async send(
+    path: string,
+    body?: object,
+  ): Promise<{ readonly status: number; readonly headers: Headers; readonly body: PlatformRecord }> {
     const init = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) };
-    const response = await fetch(`${this.#base}${path}`, { headers: this.#headers, ...init });
-    const text = await response.text();
-    if (response.status === 429) {
-      await delay(Number(response.headers.get('retry-after')) * 1_000);
-      return this.request(path, body);
+    const { status, headers, text } = await this.#fetch(path, init);
+    if (status === 429) {
+      await delay(Number(headers.get('retry-after')) * 1_000);
+      return this.send(path, body);
     }
-    if (![200, 201, 202].includes(response.status)) throw new Error(`${path}: ${response.status} ${text}`);
-    return JSON.parse(text) as PlatformRecord;
+    if (![200, 201, 202].includes(status)) throw new Error(`${path}: ${status} ${text}`);
+    return { status, headers, body: JSON.parse(text) as PlatformRecord };
+  }
+
+  async #fetch(path: string, init: RequestInit) {
+    const response = await fetch(`${this.#base}${path}`, { headers: this.#headers, ...init });
+    return { status: response.status, headers: response.headers, text: await response.text() };
   }
 
   async requestData(path: string, body?: object): Promise<PlatformRecord> {

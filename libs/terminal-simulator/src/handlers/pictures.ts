@@ -16,6 +16,9 @@ import { accept, createMessage, defineHandler, type HandlerContext, type Handler
 /** 0x8801 result 2: no camera on the channel. */
 const channelNotSupported = 2;
 const maxPictures = 10;
+/** More parts than any picture has. */
+const maxParts = 1_000;
+const dropMs = 1_000;
 
 /** Creates the whole 0x0801 of a picture taken now by the channel's camera. */
 async function createPictureMessage(
@@ -39,7 +42,17 @@ export async function sendPictures(
   ids: readonly number[],
   eventCode: number,
 ): Promise<void> {
-  for (const id of ids) terminal.send(await createPictureMessage(terminal, channel, id, eventCode));
+  for (const id of ids) {
+    const message = await createPictureMessage(terminal, channel, id, eventCode);
+    const { picturePartsBeforeDrop: sentParts } = terminal.options;
+    if (sentParts === undefined) {
+      terminal.send(message);
+      continue;
+    }
+    terminal.send({ ...message, lostParts: Array.from({ length: maxParts }, (_, index) => sentParts + 1 + index) });
+    terminal.dropAndReconnect({ downtimeMs: dropMs });
+    return;
+  }
 }
 
 const isVideoCommand = (command: number): boolean => command === 0xffff;
@@ -60,8 +73,12 @@ export const pictureHandlers: Handlers = {
     if (command === 0 || isVideoCommand(command)) return accept(message);
     const count = Math.min(command, maxPictures);
     const ids = Array.from({ length: count }, () => terminal.nextMultimediaId());
+    const { pictureResponse = edition === '2011' ? 'general' : 'list' } = terminal.options;
+    const listed = pictureResponse === 'list' ? ids : undefined;
     const responses =
-      edition === '2011' ? accept(message).responses : [createShootResponse(message.serial, 0, ids, edition)];
+      pictureResponse === 'general'
+        ? accept(message).responses
+        : [createShootResponse(message.serial, 0, listed, edition)];
     if (body.saveFlag === 1) return { responses };
     return { responses, afterSend: () => sendPictures(terminal, channel, ids, 0) };
   }),

@@ -5,6 +5,7 @@ import { removeOldCommands } from '../domains/commands/use-cases.ts';
 import { purgeArchivedNames } from '../domains/drivers/queries.ts';
 import { sweepAddresses } from '../domains/geocoding/store.ts';
 import { syncTerminals } from '../domains/geofences/terminal-sync.ts';
+import { createDuePreviews } from '../domains/media/previews.ts';
 import { retryPendingRemovals } from '../domains/media/removal.ts';
 import { deleteOldRemovals, removeLostClips, removeOldMedia } from '../domains/media/retention.ts';
 import { recalculateAllUsage } from '../domains/media/storage-quota.ts';
@@ -58,6 +59,7 @@ export const jobs: readonly Job[] = [
     run: (deps) => retryVehicleCleanups(deps, createVehicleHooks(deps)),
   },
   { name: 'removals of media', everyMs: minuteMs, runSlice: (deps, slice) => retryPendingRemovals(deps, slice) },
+  { name: 'thumbnails', everyMs: minuteMs, runSlice: (deps, slice) => createDuePreviews(deps, slice) },
   { name: 'old media', everyMs: hourMs, runSlice: (deps, slice) => removeOldMedia(deps, slice) },
   { name: 'lost clips', everyMs: 24 * hourMs, runSlice: (deps, slice) => removeLostClips(deps, slice) },
   { name: 'storage of media', everyMs: 24 * hourMs, runSlice: (deps, slice) => recalculateAllUsage(deps, slice) },

@@ -83,4 +83,9 @@ export const migrations: readonly Migration[] = [
     up: setMissingFields('users', { phoneVerifiedAt: null }),
   },
   { id: 7, name: 'replace indexes by ones with the fields of filters', up: replaceIndexes },
+  {
+    id: 8,
+    name: 'schedule thumbnails of media',
+    up: setMissingFields('media', { previewDueAt: new Date(0), preview: null, previewAttempts: 0 }),
+  },
 ];

@@ -2,6 +2,7 @@ import { DurableConsumer, decodeJson, type MediaStored, mediaStored, mediaStored
 import { assignFile, completeCapture } from '../domains/captures/files.ts';
 import { captureTime } from '../domains/media/capture-time.ts';
 import { changeMedia } from '../domains/media/commands.ts';
+import { createMediaPreview, newPreviewFields } from '../domains/media/previews.ts';
 import { findByKey, findRemoval } from '../domains/media/queries.ts';
 import { fileKey, linkAndPublish, recordMedia } from '../domains/media/record.ts';
 import { deleteReplica, deleteResentFile, deleteUnrecordedFile } from '../domains/media/removal.ts';
@@ -14,6 +15,9 @@ import type { Vehicle } from '../domains/vehicles/schema.ts';
 import { type Picture, raiseMediaCaptured } from './media.ts';
 import { recordPictureSighting } from './picture-sightings.ts';
 import type { EventConsumerDeps } from './vehicle-events.ts';
+
+/** Events and captures wait for the thumbnail for this long. */
+const previewWaitMs = 5_000;
 
 /** Consumes MEDIA: each stored file becomes a record of its vehicle; files without an owner are deleted. */
 export const consumeMediaFiles = (deps: EventConsumerDeps): DurableConsumer =>
@@ -54,7 +58,8 @@ async function recordStoredFile(deps: EventConsumerDeps, stored: MediaStored): P
   const takenAtMs = takenAtIfKnown(vehicle, stored);
   const captureId = await assignFile(deps, vehicle, stored, { mediaKey: key, takenAtMs });
   const fields = { ...(await toMediaFields(deps, vehicle, stored, file)), captureId };
-  const media = await recordMedia(deps, vehicle, fields);
+  const recorded = await recordMedia(deps, vehicle, fields);
+  const media = await createMediaPreview(deps, recorded, previewWaitMs);
   await completeCapture(deps, media, captureId);
   await notifyAndLink(deps, vehicle, media, stored);
 }
@@ -128,6 +133,7 @@ async function toMediaFields(deps: EventConsumerDeps, vehicle: Vehicle, stored: 
     toldAtMs: attachment === null ? await announcedAtMs(deps, vehicle, stored) : null,
     file,
     clip: null,
+    ...newPreviewFields(kind),
   };
 }
 

@@ -1,6 +1,7 @@
 import { DurableConsumer, subscribe, uploadChanged, uploadRevoked, uploadSubject } from '@fleet/bus';
 import { type Running, videoMimeType } from '@fleet/service-kit';
 import { type UploadRecord, UploadRepository, type UploadStatus } from '@fleet/storage';
+import { createMediaPreview, newPreviewFields } from '../domains/media/previews.ts';
 import { findRemoval } from '../domains/media/queries.ts';
 import { clipKey, linkAndPublish, recordMedia, removeClipRecord } from '../domains/media/record.ts';
 import { findVehicleByImei } from '../domains/vehicles/queries.ts';
@@ -98,6 +99,8 @@ async function handleEnd(deps: EventConsumerDeps, change: UploadChange): Promise
 }
 
 const audioMediaType = 1;
+/** Events wait for the thumbnail for this long. */
+const previewWaitMs = 5_000;
 
 /** A received clip becomes a file of its vehicle. */
 async function recordClip(
@@ -108,14 +111,15 @@ async function recordClip(
   const { uploadId, channel, filesize, filename, atMs } = change;
   // Deleted already, by a user or by the quota.
   if ((await findRemoval(deps.database, clipKey(uploadId))) !== null) return;
-  const media = await recordMedia(deps, vehicle, {
+  const kind = record.clip.mediaType === audioMediaType ? 'audio' : 'video';
+  const recorded = await recordMedia(deps, vehicle, {
     accountId: vehicle.accountId,
     mediaKey: clipKey(uploadId),
     captureId: null,
     vehicleId: vehicle._id,
     imei: record.shownImei,
     channelId: channel,
-    kind: record.clip.mediaType === audioMediaType ? 'audio' : 'video',
+    kind,
     source: 'upload',
     mimeType: (filename === null ? undefined : videoMimeType(filename)) ?? 'application/octet-stream',
     sizeBytes: filesize,
@@ -128,7 +132,9 @@ async function recordClip(
     toldAtMs: null,
     file: null,
     clip: { uploadId },
+    ...newPreviewFields(kind),
   });
+  const media = await createMediaPreview(deps, recorded, previewWaitMs);
   await linkAndPublish(deps, media, notificationId);
 }
 

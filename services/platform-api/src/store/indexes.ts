@@ -62,6 +62,7 @@ export const indexes: readonly Index[] = [
   { collection: 'media', keys: { vehicleId: 1, receivedAt: 1, _id: 1 } },
   { collection: 'media', keys: { accountId: 1, receivedAt: 1 } },
   { collection: 'media', keys: { source: 1, _id: 1 } },
+  { collection: 'media', keys: { previewDueAt: 1 } },
   { collection: 'captures', keys: { vehicleId: 1, channelId: 1, _id: -1 } },
   { collection: 'captures', keys: { status: 1, leasedUntil: 1 } },
   { collection: 'captures', keys: { accountId: 1 } },

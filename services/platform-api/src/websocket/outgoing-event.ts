@@ -1,4 +1,5 @@
 import type { LiveEvent, LiveEventType } from '@fleet/bus';
+import { toThumbnailUrl } from '../domains/media/responses.ts';
 import { type StreamUrlsOf, withoutStreamUrls } from '../domains/dashcam/event-urls.ts';
 import { toEvent, toViewerEvent, type UrlOf, withoutDriver } from '../domains/notifications/responses.ts';
 import type { Notification } from '../domains/notifications/schema.ts';
@@ -82,7 +83,10 @@ const mediaFiles = ({ media }: Data): readonly { readonly id: number }[] => (Arr
 
 /** Each viewer with access to a file gets an own URL. */
 function withFileUrls(type: LiveEventType, data: Data, urlOf: NonNullable<UrlOf>): Data {
-  if (type === 'media') return { ...data, url: urlOf(Number(data['id'])) };
+  if (type === 'media') {
+    const url = urlOf(Number(data['id']));
+    return { ...data, url, thumbnail_url: data['thumbnail_width'] === null ? null : toThumbnailUrl(url) };
+  }
   return { ...data, media: mediaFiles(data).map((file) => ({ ...file, url: urlOf(file.id) })) };
 }
 

@@ -37,6 +37,8 @@ export interface ClipsDeps {
 /** Stores, serves and removes completed clips. */
 export interface Clips {
   readonly routes: readonly Route[];
+  /** Returns the storage of a completed upload. */
+  findStorage(upload: UploadRecord): ClipStorage;
   /** Moves the files of a completed upload to their final storage. */
   archive(ref: UploadRef): Promise<void>;
   /** Removes an upload's files wherever they are stored, all or none. */
@@ -68,6 +70,7 @@ export function openClips({ config, directory, objects, records, lifecycle, metr
   const { CLIPS_SIGNING_SECRET: signingSecret, MP4_WAIT_MS: mp4TimeoutMs } = config;
   const onError = (error: unknown): void => log.warn({ err: error }, 'clip task failed, retrying');
   return {
+    findStorage,
     routes: [clipRoute({ records, findStorage, converter, signingSecret, mp4TimeoutMs })],
     archive: (ref) => archiver.archive(ref),
     remove: (ref) => archiver.remove(ref),

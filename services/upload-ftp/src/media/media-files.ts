@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
+import { createReadStream, createWriteStream } from 'node:fs';
+import { pipeline } from 'node:stream/promises';
 import {
   type Bus,
   decodeJson,
@@ -127,6 +128,34 @@ export class MediaFiles {
       await directory.clearPendingEvent(ref);
       if (objects !== null) await removeObject(objects, toObjectKey(ref), storedBeforeMs);
       await directory.remove(ref);
+    });
+  }
+
+  /**
+   * Returns the path of a file, or of a copy at `copyPath` if it is in object storage; null if it does not exist.
+   */
+  async localCopy(ref: MediaRef, copyPath: string): Promise<string | null> {
+    const { directory, objects } = this.#deps;
+    if ((await directory.sizeOf(ref)) !== null) return directory.path(ref);
+    const key = toObjectKey(ref);
+    const found = (await objects?.find(key)) ?? null;
+    if (objects === null || found === null || found.sizeBytes === 0) return null;
+    const content = await objects.readFast(key, { start: 0, end: found.sizeBytes - 1 });
+    if (content === null) return null;
+    await pipeline(content, createWriteStream(copyPath));
+    return copyPath;
+  }
+
+  /**
+   * Stores a file that was derived from another one, without an event, and returns its server. It can be created again,
+   * so nothing repairs it after a crash.
+   */
+  async storeDerived(ref: MediaRef, path: string, mimeType: string): Promise<string> {
+    const { directory, objects, pod } = this.#deps;
+    return this.#mutex.runExclusive(ref.fileId, async () => {
+      if (objects === null) await directory.moveIn(path, ref);
+      else await objects.put(toObjectKey(ref), path, mimeType);
+      return objects === null ? pod : anyPod;
     });
   }
 

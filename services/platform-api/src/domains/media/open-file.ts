@@ -39,9 +39,12 @@ export async function openFile(deps: FileDeps, id: number, query: FileQuery, con
   const media = await findMedia(deps.records, id);
   if (media === null) throw mediaNotFoundError(id);
   await assertMayView(deps, media, holder);
-  const url = await createPodUrl(deps, media, query.format ?? 'original', context);
+  const isThumbnail = query.thumbnail === '1';
+  const url = isThumbnail
+    ? await createThumbnailUrl(deps, media, context)
+    : await createPodUrl(deps, media, query.format ?? 'original', context);
   if (context.request.method === 'GET') await auditView(deps, media, holder, context);
-  const headers = responseHeaders(media, query.download === '1');
+  const headers = isThumbnail ? thumbnailHeaders : responseHeaders(media, query.download === '1');
   await proxyUpstream({ url, resourceName, timeoutMs: proxyTimeoutMs, stopSignal: deps.stopped, headers }, context);
 }
 
@@ -87,6 +90,14 @@ async function createPodUrl(
   if (upload?.status !== 'completed' || upload.server === null) throw mediaNotFoundError(media._id);
   const baseUrl = await findPodUrl(deps, upload.server.podId, context);
   return signClipPath(secret, { uploadId: upload._id, format, baseUrl, lifetimeMs });
+}
+
+async function createThumbnailUrl(deps: FileDeps, media: Media, context: RequestContext): Promise<string> {
+  const location = media.preview?.thumbnail.file;
+  if (location === undefined) throw new AppError('not_found', `File ${media._id} has no thumbnail.`);
+  const baseUrl = await findPodUrl(deps, location.server, context);
+  const { imei, fileId } = location;
+  return signFilePath(deps.config.CLIPS_SIGNING_SECRET, { imei, fileId, baseUrl, lifetimeMs: podUrlLifetimeMs });
 }
 
 async function findPodUrl({ bus }: FileDeps, podId: string, context: RequestContext): Promise<string> {
@@ -136,6 +147,8 @@ const extensions: Readonly<Record<string, string>> = {
 };
 const fileExtension = (mimeType: string): string =>
   extensions[mimeType] ?? /^[a-z]+\/(?:x-)?([a-z0-9]{1,10})$/.exec(mimeType)?.[1] ?? 'bin';
+
+const thumbnailHeaders = { 'Content-Type': 'image/jpeg', 'Content-Disposition': 'inline' } as const;
 
 /** Types that browsers may display as a page of their own; all others are saved. */
 const inlineTypes = /^(image\/(?!svg)|audio\/|video\/)/;

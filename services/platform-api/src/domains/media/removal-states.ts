@@ -94,9 +94,10 @@ async function hideRecord(
 }
 
 async function deleteFile(deps: RemovalDeps, removal: MediaRemoval): Promise<'completed'> {
-  const { _id, recordId, file, clip, storedBeforeMs = null } = removal;
+  const { _id, recordId, file, clip, thumbnail = null, storedBeforeMs = null } = removal;
   if (recordId !== null) await deleteUniqueKey(deps.records, _id, recordId);
   if (file !== null) await deleteFromServer(deps, file, storedBeforeMs);
+  if (thumbnail !== null) await deleteFromServer(deps, thumbnail, null);
   if (clip !== null) await deleteClip(deps, clip.uploadId);
   await markRemovalCompleted(deps.database, removal);
   return 'completed';

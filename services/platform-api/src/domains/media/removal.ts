@@ -24,10 +24,11 @@ interface RemoveOptions {
  */
 export function removeMedia(
   deps: RemovalDeps,
-  { _id: recordId, mediaKey: _id, accountId, file, clip }: Media,
+  { _id: recordId, mediaKey: _id, accountId, file, clip, preview }: Media,
   { sparesProtected = false, unavailableServers }: RemoveOptions = {},
 ): Promise<number | null> {
-  const fields = { _id, recordId, accountId, file, clip, sparesProtected, storedBeforeMs: null };
+  const thumbnail = preview?.thumbnail.file ?? null;
+  const fields = { _id, recordId, accountId, file, clip, thumbnail, sparesProtected, storedBeforeMs: null };
   return startRemoval(deps, fields, unavailableServers);
 }
 

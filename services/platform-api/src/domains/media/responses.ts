@@ -14,6 +14,11 @@ export const toMediaEvent = (media: Media): Omit<MediaResponse, 'url'> => ({
   mime_type: media.mimeType,
   size_bytes: media.sizeBytes,
   thumbnail_url: null,
+  thumbnail_width: media.preview?.thumbnail.width ?? null,
+  thumbnail_height: media.preview?.thumbnail.height ?? null,
+  width: media.preview?.width ?? null,
+  height: media.preview?.height ?? null,
+  duration_seconds: toSeconds(media.preview?.durationMs ?? null),
   taken_at: media.takenAt.toISOString(),
   received_at: media.receivedAt.toISOString(),
   latitude: media.latitude,
@@ -24,5 +29,19 @@ export const toMediaEvent = (media: Media): Omit<MediaResponse, 'url'> => ({
 
 export const toMediaResponse = (media: Media, buildUrl: (id: number) => string): MediaResponse => ({
   ...toMediaEvent(media),
-  url: buildUrl(media._id),
+  ...toFileUrls(media, buildUrl(media._id)),
 });
+
+/** Returns the URLs of a file: the thumbnail is opened by the URL of the file with another parameter. */
+export const toFileUrls = (
+  { preview }: Pick<Media, 'preview'>,
+  url: string,
+): { readonly url: string; readonly thumbnail_url: string | null } => ({
+  url,
+  thumbnail_url: url === '' || (preview ?? null) === null ? null : toThumbnailUrl(url),
+});
+
+/** Returns the URL of a file's thumbnail; the signature is that of the file. */
+export const toThumbnailUrl = (url: string): string => `${url}&thumbnail=1`;
+
+const toSeconds = (ms: number | null): number | null => (ms === null ? null : ms / 1000);

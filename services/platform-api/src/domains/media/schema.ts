@@ -21,6 +21,14 @@ export interface FileLocation {
   readonly server: string;
 }
 
+/** Size, duration and thumbnail of a file. */
+export interface Preview {
+  readonly width: number;
+  readonly height: number;
+  readonly durationMs: number | null;
+  readonly thumbnail: { readonly file: FileLocation; readonly width: number; readonly height: number };
+}
+
 /** File of a vehicle: a picture, an attachment of an alarm, or an uploaded clip. */
 export interface Media extends AccountRecord {
   /** `file:<number>:<file>` or `clip:<upload>`. Each has one record, however often the file is reported. */
@@ -47,6 +55,11 @@ export interface Media extends AccountRecord {
   readonly toldAtMs: number | null;
   readonly file: FileLocation | null;
   readonly clip: { readonly uploadId: string } | null;
+  /** Null if the file has no readable picture, or until `previewDueAt`. */
+  readonly preview?: Preview | null;
+  /** When the preview is created, or retried; null if nothing is left to do. */
+  readonly previewDueAt?: Date | null;
+  readonly previewAttempts?: number;
 }
 
 /**
@@ -60,6 +73,7 @@ export interface MediaRemoval {
   readonly accountId: number | null;
   readonly file: FileLocation | null;
   readonly clip: { readonly uploadId: string } | null;
+  readonly thumbnail?: FileLocation | null;
   /** If true, the file stays when its record was protected in time. */
   readonly sparesProtected?: boolean;
   /** A file stored at or after this time is another copy, which stays. */
@@ -94,7 +108,14 @@ export const mediaResponseSchema = Type.Object(
     mime_type: Type.String(),
     size_bytes: Type.Integer({ minimum: 0 }),
     url: Type.String({ description: 'Opens without headers; valid for 8 hours.' }),
-    thumbnail_url: nullable(Type.String()),
+    thumbnail_url: nullable(
+      Type.String({ description: 'JPEG of at most 320 by 240; null until it exists, and without a readable picture.' }),
+    ),
+    thumbnail_width: nullable(Type.Integer({ minimum: 1 })),
+    thumbnail_height: nullable(Type.Integer({ minimum: 1 })),
+    width: nullable(Type.Integer({ minimum: 1, description: 'Of the picture or the video; null while unknown.' })),
+    height: nullable(Type.Integer({ minimum: 1 })),
+    duration_seconds: nullable(Type.Number({ minimum: 0, description: 'Length of a video; null if unknown.' })),
     taken_at: time,
     received_at: time,
     latitude: nullable(Type.Number()),
@@ -134,6 +155,7 @@ export const fileQuery = Type.Object({
   signature: Type.Optional(
     Type.String({ maxLength: 100, description: 'Signature of the file id, the user and the expiry time.' }),
   ),
+  thumbnail: Type.Optional(stringEnum(['0', '1'], { description: '1: the thumbnail instead of the file.' })),
   download: Type.Optional(stringEnum(['0', '1'], { description: '1: saves the file instead of displaying it.' })),
   format: Type.Optional(
     stringEnum(clipFormats, {

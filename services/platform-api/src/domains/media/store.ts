@@ -36,7 +36,7 @@ export const updateMedia = (
   records: RecordStore,
   scope: Scope,
   id: number,
-  change: Partial<Pick<Media, 'protected' | 'notificationId' | 'file'>>,
+  change: Partial<Pick<Media, 'protected' | 'notificationId' | 'file' | 'preview' | 'previewDueAt'>>,
   expectedVersion?: number,
 ): Promise<Media | null> => mediaCollection(records).update(scope, id, change, expectedVersion);
 
@@ -81,6 +81,30 @@ export const listOldestUnprotected = (records: RecordStore, vehicleId: number, l
     .sort({ receivedAt: 1, _id: 1 })
     .limit(limit)
     .toArray();
+
+/** Returns files whose preview is due, the oldest first. */
+export const listDuePreviews = (records: RecordStore, now: Date, limit: number): Promise<Media[]> =>
+  mediaOfAllAccounts(records)
+    .find({ previewDueAt: { $lt: now } } as object)
+    .sort({ previewDueAt: 1 })
+    .limit(limit)
+    .toArray();
+
+/** Claims the preview of a file until a time. Returns false if another process has claimed it. */
+export async function claimPreview(
+  records: RecordStore,
+  { _id, previewDueAt = null, previewAttempts = 0 }: Media,
+  dueAt: Date,
+): Promise<boolean> {
+  const filter: object = { _id, previewDueAt };
+  const change = { $set: { previewDueAt: dueAt, previewAttempts: previewAttempts + 1 } };
+  return (await mediaOfAllAccounts(records).updateOne(filter, change as object)).modifiedCount === 1;
+}
+
+/** Sets when a preview is retried; null gives it up. The record itself does not change. */
+export const setPreviewDue = async (records: RecordStore, { _id }: Media, dueAt: Date | null): Promise<void> => {
+  await mediaOfAllAccounts(records).updateOne({ _id }, { $set: { previewDueAt: dueAt } as object });
+};
 
 /** Returns files of an account that were received before a time and may be removed. */
 export const listReceivedBefore = (records: RecordStore, scope: Scope, before: Date, limit: number): Promise<Media[]> =>
