@@ -146,7 +146,8 @@ export class Session {
     if (this.#link === null) return [];
     const { lostParts = [] } = message;
     const frames = this.#encoder.encode(message);
-    const sent = lostParts.length === 0 ? frames : frames.filter(({ subpackage }) => !lostParts.includes(subpackage?.no ?? 0));
+    const sent =
+      lostParts.length === 0 ? frames : frames.filter(({ subpackage }) => !lostParts.includes(subpackage?.no ?? 0));
     return this.transmitFrames(sent) ? frames : [];
   }
 

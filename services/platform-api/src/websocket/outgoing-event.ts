@@ -1,6 +1,6 @@
 import type { LiveEvent, LiveEventType } from '@fleet/bus';
-import { toThumbnailUrl } from '../domains/media/responses.ts';
 import { type StreamUrlsOf, withoutStreamUrls } from '../domains/dashcam/event-urls.ts';
+import { toThumbnailUrl } from '../domains/media/responses.ts';
 import { toEvent, toViewerEvent, type UrlOf, withoutDriver } from '../domains/notifications/responses.ts';
 import type { Notification } from '../domains/notifications/schema.ts';
 

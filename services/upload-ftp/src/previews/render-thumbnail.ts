@@ -71,5 +71,7 @@ function parseSizes(stderr: readonly string[]): RenderedThumbnail | null {
 function parseDurationMs(stderr: readonly string[]): number | null {
   const line = stderr.find((each) => each.startsWith('  Duration: ')) ?? '';
   const [, hours, minutes, seconds] = /Duration: (\d+):(\d\d):(\d\d\.\d+)/.exec(line) ?? [];
-  return hours === undefined ? null : Math.round((Number(hours) * 3_600 + Number(minutes) * 60 + Number(seconds)) * 1000);
+  return hours === undefined
+    ? null
+    : Math.round((Number(hours) * 3_600 + Number(minutes) * 60 + Number(seconds)) * 1000);
 }

@@ -404,7 +404,9 @@ describe('files of a notification', () => {
     });
     for (const client of [viewer, shared]) {
       expect(await receivedFiles(client)).toEqual([]);
-      expect(client.of('media').filter(({ data }) => data['url'] !== null || data['thumbnail_url'] !== null)).toEqual([]);
+      expect(client.of('media').filter(({ data }) => data['url'] !== null || data['thumbnail_url'] !== null)).toEqual(
+        [],
+      );
     }
     owner.ws.terminate();
     const again = await open(harness.ours.owner);

@@ -53,11 +53,7 @@ beforeEach(() => {
 });
 
 const recordFile = (more: Partial<Media> = {}): Promise<Media> =>
-  recordMedia(
-    harness.deps,
-    vehicle,
-    newMedia(vehicle, pod.id, { ...newPreviewFields(more.kind ?? 'image'), ...more }),
-  );
+  recordMedia(harness.deps, vehicle, newMedia(vehicle, pod.id, { ...newPreviewFields(more.kind ?? 'image'), ...more }));
 const reload = async ({ _id }: Media): Promise<Media> => (await findMedia(harness.records, _id)) as Media;
 const listed = async ({ _id }: Media) =>
   (await api.get(`/api/vehicles/${vehicle._id}/list-dashcam-media`)).items.find(({ id }) => id === _id);
