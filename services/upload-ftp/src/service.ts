@@ -128,7 +128,7 @@ function serveFfmpegRequests(deps: Context & Stores & { readonly bus: Bus; reado
   const previews = new Previews({
     media,
     records,
-    findStorage: completedClips.findStorage,
+    findStorage: (upload) => completedClips.findStorage(upload),
     // Shared with the conversions to MP4, whose task removes what a crash has left.
     workDir: join(clips.root, '.mp4'),
     ffmpegPath,

@@ -36,8 +36,8 @@ describe('a thumbnail', () => {
       source: { width: 176, height: 144 },
       thumbnail: { width: 176, height: 144 },
     });
-    expect(rendered?.durationMs !== null).toBe(hasDuration);
-    if (name.endsWith('.mp4')) expect(rendered?.durationMs ?? 0).toBeGreaterThan(1_900);
+    // Two seconds, or slightly more by the rounding of the container.
+    expect((rendered?.durationMs ?? 0) > 1_900).toBe(hasDuration);
     const thumbnail = join(folder, 'copy');
     await rename(join(folder, 'thumbnail'), thumbnail);
     expect(await render(thumbnail)).toMatchObject({ source: { width: 176, height: 144 } });

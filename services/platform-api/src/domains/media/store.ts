@@ -98,7 +98,7 @@ export async function claimPreview(
 ): Promise<boolean> {
   const filter: object = { _id, previewDueAt };
   const change = { $set: { previewDueAt: dueAt, previewAttempts: previewAttempts + 1 } };
-  return (await mediaOfAllAccounts(records).updateOne(filter, change as object)).modifiedCount === 1;
+  return (await mediaOfAllAccounts(records).updateOne(filter, change)).modifiedCount === 1;
 }
 
 /** Sets when a preview is retried; null gives it up. The record itself does not change. */
