@@ -52,6 +52,7 @@ describe('live streams', () => {
       stream_url: `https://video.fleet.example/${imei}/2/stream.flv`,
       ws_flv_url: null,
       hls_url: `https://video.fleet.example/${imei}/2/index.m3u8`,
+      talk_url: null,
       token_expires_at: null,
       auto_stop_seconds: 60,
     };

@@ -45,5 +45,6 @@ export function consumeStreams(deps: EventConsumerDeps): { stop(): Promise<void>
 /** URLs for several users: viewers use their own credentials. */
 const urlsWithoutToken = (change: StreamChanged, videoBaseUrl: string) => ({
   ...getStreamAddresses(videoBaseUrl, change),
+  talk_url: null,
   token_expires_at: null,
 });

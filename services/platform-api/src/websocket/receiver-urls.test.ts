@@ -49,7 +49,14 @@ async function receive(client: LiveClient) {
 }
 
 const noUrls = {
-  stream: { channel_id: 2, stream_url: null, ws_flv_url: null, hls_url: null, token_expires_at: null },
+  stream: {
+    channel_id: 2,
+    stream_url: null,
+    ws_flv_url: null,
+    hls_url: null,
+    talk_url: null,
+    token_expires_at: null,
+  },
   media: { id: 5, url: null, thumbnail_url: null },
 };
 
@@ -63,6 +70,8 @@ describe('the URLs of stream and media events', () => {
       expect(url.href).toContain('/2/stream.flv?token=');
       expect(String(stream['hls_url'])).toContain('/2/index.m3u8?token=');
       expect(stream['ws_flv_url']).toBeNull();
+      // A share without the permission for commands does not include talk.
+      expect(typeof stream['talk_url'] === 'string').toBe(user === harness.ours.owner);
       expect(stream['token_expires_at']).toMatch(/^\d{4}-.*Z$/);
       expect(await harness.deps.streamTokens.verify(url.searchParams.get('token') ?? '')).toMatchObject({
         imei: vehicle.imei.replace(/^0+/, ''),

@@ -132,7 +132,8 @@ export class UserViewer implements FeedViewer, VisibilityListener {
   #urlsFor({ type }: OutgoingEvent, access: EventAccess): ViewerUrls {
     const { caller, holder } = this.#visibility;
     if (type === 'stream') {
-      const streamUrlsOf = mayWatch(this.#visibility, access) ? streamUrlSigner(this.#deps, holder) : null;
+      const mayTalk = access.permissions.includes('commands');
+      const streamUrlsOf = mayWatch(this.#visibility, access) ? streamUrlSigner(this.#deps, holder, { mayTalk }) : null;
       return { fileUrlOf: null, streamUrlsOf };
     }
     const fileUrlOf = mayOpenFiles(this.#visibility, access) ? mediaUrlBuilder(this.#deps, caller.userId) : null;

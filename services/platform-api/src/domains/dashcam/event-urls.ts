@@ -1,6 +1,5 @@
 import { terminalKey } from '@fleet/jt808';
-import type { StreamTokens } from '@fleet/service-kit/stream-tokens';
-import type { StreamUser } from './stream-urls.ts';
+import { createTalkUrl, type StreamUrlDeps, type StreamUser } from './stream-urls.ts';
 
 type Data = Readonly<Record<string, unknown>>;
 
@@ -22,24 +21,24 @@ const mapAddresses = (data: Data, map: (address: string) => string | null): Data
 export const withoutStreamUrls: StreamUrlsOf = (data) => ({
   ...data,
   ...mapAddresses(data, () => null),
+  talk_url: null,
   token_expires_at: null,
 });
 
 /** Returns a function that adds a user's token to the addresses of stream events. */
 export const streamUrlSigner =
-  (
-    { streamTokens }: { readonly streamTokens: StreamTokens },
-    { accountId, userId, sessionId, mintedByKeyId, keyId }: StreamUser,
-  ): StreamUrlsOf =>
+  (deps: StreamUrlDeps, user: StreamUser, { mayTalk }: { readonly mayTalk: boolean }): StreamUrlsOf =>
   (data) => {
     const imei = terminalKey(String(data['imei']));
     if (imei === null) return withoutStreamUrls(data);
+    const { accountId, userId, sessionId, mintedByKeyId, keyId } = user;
     const caller = { kind: 'user', accountId, userId, sessionId, mintedByKeyId, keyId } as const;
     const grant = { imei, channel: Number(data['channel_id']), kind: 'live', caller } as const;
-    const { token, expiresAt } = streamTokens.issue(grant);
+    const { token, expiresAt } = deps.streamTokens.issue(grant);
     return {
       ...data,
       ...mapAddresses(data, (address) => `${address}?token=${token}`),
+      talk_url: mayTalk ? createTalkUrl(deps, user, grant) : null,
       token_expires_at: expiresAt.toISOString(),
     };
   };

@@ -30,8 +30,15 @@ const deviceErrors = {
 } as const;
 
 export function dashcamRoutes(deps: Deps): PlatformRoute[] {
-  const respond = (caller: Caller, { vehicle, imei, state, isMainStream = false }: VehicleStream): StreamResponse =>
-    toStreamResponse(vehicle, state, createStreamUrls(deps, caller, { imei, channel: state.channel, isMainStream }));
+  const respond = (
+    caller: Caller,
+    { vehicle, imei, state, mayTalk, isMainStream = false }: VehicleStream,
+  ): StreamResponse =>
+    toStreamResponse(
+      vehicle,
+      state,
+      createStreamUrls(deps, caller, { imei, channel: state.channel, isMainStream, mayTalk }),
+    );
   return [
     platformRoute({
       method: 'post',

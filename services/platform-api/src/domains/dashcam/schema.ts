@@ -57,6 +57,12 @@ export const streamResponseSchema = Type.Object(
     hls_url: nullable(
       Type.String({ description: 'HLS, for players that cannot play FLV, such as iPhones; with the same token.' }),
     ),
+    talk_url: nullable(
+      Type.String({
+        description:
+          'Address of the websocket to talk to the driver, with a token of its own; null for callers who may not talk.',
+      }),
+    ),
     token_expires_at: time,
     video_codec: nullable(stringEnum(['h264', 'h265'])),
     audio_codec: nullable(Type.String()),

@@ -6,7 +6,7 @@ import type { StreamResponse } from './schema.ts';
 export type StreamAddresses = Pick<StreamResponse, 'stream_url' | 'ws_flv_url' | 'hls_url'>;
 
 /** The same for one user, with a token. */
-export type StreamUrls = StreamAddresses & Pick<StreamResponse, 'token_expires_at'>;
+export type StreamUrls = StreamAddresses & Pick<StreamResponse, 'talk_url' | 'token_expires_at'>;
 
 /** A live stream; its number is canonical. */
 export interface LiveStream {
@@ -31,22 +31,36 @@ export function getStreamAddresses(
   { imei, channel }: LiveStream,
   token?: string,
 ): StreamAddresses {
-  const number = imei.padStart(imei.length > 12 ? 20 : 12, '0');
-  const base = `${videoBaseUrl.replace(/\/$/, '')}/${number}/${channel}`;
+  const base = getChannelAddress(videoBaseUrl, { imei, channel });
   const query = token === undefined ? '' : `?token=${token}`;
   return { stream_url: `${base}/stream.flv${query}`, ws_flv_url: null, hls_url: `${base}/index.m3u8${query}` };
 }
 
+function getChannelAddress(videoBaseUrl: string, { imei, channel }: LiveStream): string {
+  const number = imei.padStart(imei.length > 12 ? 20 : 12, '0');
+  return `${videoBaseUrl.replace(/\/$/, '')}/${number}/${channel}`;
+}
+
+/** Creates the address of the websocket with which a user talks to a driver; it is valid as long as a stream's. */
+export function createTalkUrl({ config, streamTokens }: StreamUrlDeps, user: StreamUser, stream: LiveStream): string {
+  const { imei, channel } = stream;
+  const { token } = streamTokens.issue({ imei, channel, kind: 'talk', caller: toTokenCaller(user) });
+  return `${getChannelAddress(config.VIDEO_BASE_URL, stream).replace(/^http/, 'ws')}/talk?token=${token}`;
+}
+
+const toTokenCaller = ({ accountId, userId, sessionId, mintedByKeyId, keyId }: StreamUser) =>
+  ({ kind: 'user', accountId, userId, sessionId, mintedByKeyId, keyId }) as const;
+
 /** Creates the URLs with which a user opens a live stream; they are valid until the token expires. */
 export function createStreamUrls(
-  { config, streamTokens }: StreamUrlDeps,
-  { accountId, userId, sessionId, mintedByKeyId, keyId }: StreamUser,
-  stream: LiveStream,
+  deps: StreamUrlDeps,
+  user: StreamUser,
+  { mayTalk, ...stream }: LiveStream & { readonly mayTalk: boolean },
 ): StreamUrls {
-  const caller = { kind: 'user', accountId, userId, sessionId, mintedByKeyId, keyId } as const;
-  const { token, expiresAt } = streamTokens.issue({ ...stream, kind: 'live', caller });
+  const { token, expiresAt } = deps.streamTokens.issue({ ...stream, kind: 'live', caller: toTokenCaller(user) });
   return {
-    ...getStreamAddresses(config.VIDEO_BASE_URL, stream, token),
+    ...getStreamAddresses(deps.config.VIDEO_BASE_URL, stream, token),
+    talk_url: mayTalk ? createTalkUrl(deps, user, stream) : null,
     token_expires_at: expiresAt.toISOString(),
   };
 }

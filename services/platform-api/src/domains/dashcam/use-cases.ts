@@ -20,7 +20,11 @@ export interface VehicleStream {
   readonly state: StreamChanged;
   /** True if the caller chose the main stream. */
   readonly isMainStream?: boolean;
+  /** Whether the caller may talk to the driver. */
+  readonly mayTalk: boolean;
 }
+
+const mayTalk = ({ permissions }: VisibleVehicle): boolean => permissions.includes('commands');
 
 const defaultChannel = 1;
 
@@ -44,7 +48,8 @@ export async function startStream(
   body: StartStreamBody,
   trace: RequestTrace,
 ): Promise<VehicleStream> {
-  const { vehicle } = await visibleVehicle(deps, caller, vehicleId, 'live_video');
+  const visible = await visibleVehicle(deps, caller, vehicleId, 'live_video');
+  const { vehicle } = visible;
   const channel = body.channel_id ?? defaultChannel;
   const camera = requireCamera(vehicle, channel);
   await assertSubscriptions(deps, vehicle, [vehicle._id]);
@@ -65,6 +70,7 @@ export async function startStream(
   return {
     vehicle,
     imei: camera.imei,
+    mayTalk: mayTalk(visible),
     state: state ?? streamStatusEvent({ imei: camera.imei, channel }, 'starting', streamType),
     isMainStream: streamType === mainStreamType,
   };
@@ -81,13 +87,14 @@ export async function getStream(
   query: GetStreamQuery,
   trace: RequestTrace,
 ): Promise<VehicleStream> {
-  const { vehicle } = await visibleVehicle(deps, caller, vehicleId, 'live_video');
+  const visible = await visibleVehicle(deps, caller, vehicleId, 'live_video');
+  const { vehicle } = visible;
   const channel = query.channel_id ?? defaultChannel;
   const { imei } = requireCamera(vehicle, channel);
   const state = await readStreamState(deps, imei, channel);
   const { stream_type: streamType, auto_start: isStarted = true } = query;
   const isSwitched = isStarted && streamType !== undefined;
-  if (state !== null && !isSwitched) return { vehicle, imei, state };
+  if (state !== null && !isSwitched) return { vehicle, imei, state, mayTalk: mayTalk(visible) };
   if (!isStarted) throw new AppError('not_streaming', `Channel ${channel} of vehicle ${vehicleId} is not streaming.`);
   const body = {
     channel_id: channel,
@@ -117,7 +124,8 @@ export async function stopStreams(
   const streams: VehicleStream[] = [];
   for (const each of channels) {
     const state = await readStreamState(deps, imei, each);
-    if (state !== null) streams.push({ vehicle, imei, state: await stopStream(deps, state, force, trace) });
+    if (state !== null)
+      streams.push({ vehicle, imei, mayTalk: mayTalk(visible), state: await stopStream(deps, state, force, trace) });
   }
   if (streams.length === 0 && channel !== undefined)
     throw new AppError('not_streaming', `Channel ${channel} of vehicle ${vehicleId} is not streaming.`);
