@@ -30,6 +30,7 @@ export interface FakeUser {
   readonly headers: Record<string, string>;
   readonly rights: Map<string, VideoAccess['rights']>;
   isValid: boolean;
+  readonly role: string;
 }
 
 export const allRights = { live: true, history: true, command: true };
@@ -141,8 +142,9 @@ export class FakePlatform {
   }
 
   /** Creates a user with a session, and both headers. */
-  newUser(accountId = 7, more: { scopes?: readonly string[] } = {}): FakeUser {
-    const key = this.newKey({ accountId, ...more });
+  newUser(accountId = 7, more: { scopes?: readonly string[]; role?: string } = {}): FakeUser {
+    const { role = 'viewer', ...keyOptions } = more;
+    const key = this.newKey({ accountId, ...keyOptions });
     const token = `token-${randomBytes(16).toString('hex')}`;
     const caller = {
       kind: 'user' as const,
@@ -153,7 +155,7 @@ export class FakePlatform {
       keyId: this.keyIdOf(key),
     };
     const headers = { 'x-api-key': key, authorization: `Bearer ${token}` };
-    const user: FakeUser = { caller, headers, rights: new Map(), isValid: true };
+    const user: FakeUser = { caller, headers, rights: new Map(), isValid: true, role };
     this.#users.set(headers.authorization, user);
     return user;
   }
@@ -215,7 +217,7 @@ export class FakePlatform {
     if (user?.isValid !== true) throw new AppError('token_invalid', 'The token is no longer valid.');
     const rights = imei === undefined ? noRights : user.rights.get(imei);
     if (rights === undefined) throw hidden();
-    return { ...found, role: 'viewer', rights };
+    return { ...found, role: user.role, rights };
   }
 
   #authorizeGuest(linkId: number): VideoAccess {

@@ -12,7 +12,15 @@ import {
   servePing,
 } from '@fleet/bus';
 import { createLogger } from '@fleet/service-kit';
-import { claimDevice, claimStream, connectRedis, heartbeatGateway, type Redis, releaseStream } from '@fleet/storage';
+import {
+  claimDevice,
+  claimStream,
+  connectRedis,
+  heartbeatGateway,
+  type Redis,
+  releaseStream,
+  type StreamKind,
+} from '@fleet/storage';
 import { ServerProcess, testEnv, waitFor } from '@fleet/testing';
 import { loadConfig } from '../config.ts';
 import { create, type DeviceApiService } from '../service.ts';
@@ -159,7 +167,7 @@ export class DeviceApiHarness {
     channel: number,
     url: string,
     pod = 'test-media',
-    kind: 'live' | 'history' = 'live',
+    kind: StreamKind = 'live',
   ): Promise<{ leave(): Promise<unknown> }> {
     const id = { kind, imei, channel };
     if (!this.#mediaPods.has(pod)) {
