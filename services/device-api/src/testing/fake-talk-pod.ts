@@ -30,8 +30,8 @@ export async function startFakeTalkPod(): Promise<FakeTalkPod> {
     url,
     talks: sockets.clients,
     connectCamera: async (harness, imei) => {
-      const { leave } = await harness.connectStream(imei, 1, url, 'talk-pod', 'talk');
-      leaveByImei.set(imei, leave);
+      const camera = await harness.connectStream(imei, 1, url, 'talk-pod', 'talk');
+      leaveByImei.set(imei, () => camera.leave());
     },
     close: async () => {
       for (const websocket of sockets.clients) websocket.terminate();
