@@ -33,10 +33,10 @@ const waitForCaptures = (vehicleId: number, count: number): Promise<PlatformReco
   waitFor(
     async () => {
       const media = await listMedia(vehicleId).catch(() => []);
-      const ids = new Set(media.map((file) => file['capture_id']).filter((id) => id !== null));
+      const ids = new Set(media.flatMap(({ capture_id: id }) => (typeof id === 'string' ? [id] : [])));
       if (ids.size < count) return false;
       const captures = await Promise.all(
-        [...ids].map((id) => client.requestData(`/dashcam-captures/${String(id)}`).catch(() => null)),
+        [...ids].map((id) => client.requestData(`/dashcam-captures/${id}`).catch(() => null)),
       );
       return captures.every((capture) => capture?.['status'] === 'completed') && (captures as PlatformRecord[]);
     },
