@@ -1,11 +1,13 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { joinSamples } from '@fleet/terminal-simulator';
 import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type BrowserContext, chromium } from 'playwright-core';
 import { joinSharedHarness, type ProductHarness } from './testing/harness.ts';
 import { servePlayer } from './testing/player-page.ts';
+import { serveTalkPage } from './testing/talk-page.ts';
 
 /** Allows no external DNS lookups: the browser plays only a page on the loopback interface. */
 const quiet = [
@@ -17,6 +19,9 @@ const quiet = [
   '--disable-component-update',
   '--disable-sync',
   '--autoplay-policy=no-user-gesture-required',
+  // A microphone that beeps, without a question to the user.
+  '--use-fake-device-for-media-stream',
+  '--use-fake-ui-for-media-stream',
 ];
 
 interface PlayerState {
@@ -68,6 +73,46 @@ describe('a browser with a plain mpegts.js player', () => {
     90_000,
   );
 });
+
+describe('a browser page that talks to a driver', () => {
+  it('sends the sound of the microphone, and receives the voice of the driver', async () => {
+    const terminal = await harness.startTerminal({ voice: { toneHz: 600, amplitude: 8_000 } });
+    const talkUrl = `${harness.product.runtime.video_url.replace(/^http/, 'ws')}/${terminal.phone}/1/talk`;
+    const served = await serveTalkPage(talkUrl);
+    const page = await browser.newPage();
+    await page.goto(served.url);
+    const received = (): Int16Array => {
+      const talk = terminal.cameras.records.findLast(({ kind }) => kind === 'talk');
+      return joinSamples(talk?.receivedFrames.map(({ pcm }) => pcm) ?? []);
+    };
+    // The beep of the fake microphone is loud for a part of each second.
+    const isBeep = (sample: number): boolean => Math.abs(sample) > 2_000;
+    const state = await waitFor(
+      async () => {
+        const now = await page.evaluate<TalkState>('window.state');
+        const isDone = now.receivedSamples > 8_000 && received().length > 8_000 && received().some(isBeep);
+        return now.errors.length > 0 || isDone ? now : undefined;
+      },
+      'a second of voice both ways',
+      60_000,
+    );
+    expect(state).toMatchObject({ errors: [], closeCode: null });
+    expect(state.sentMessages).toBeGreaterThan(40);
+    expect(state.loudestSample).toBeGreaterThan(7_000);
+    expect(state.loudestSample).toBeLessThan(9_000);
+    await page.close();
+    await served.close();
+    await waitFor(() => terminal.cameras.records.every((record) => record.state === 'ended'), 'the end of the talk');
+  }, 90_000);
+});
+
+interface TalkState {
+  readonly errors: string[];
+  readonly sentMessages: number;
+  readonly receivedSamples: number;
+  readonly loudestSample: number;
+  readonly closeCode: number | null;
+}
 
 /** Evaluated in the page. */
 const readPlayer = `(() => {

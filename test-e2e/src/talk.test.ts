@@ -2,6 +2,7 @@ import { PayloadType } from '@fleet/jt1078';
 import { type AudioCodec, joinSamples, measureTone, type SimulatedTerminal } from '@fleet/terminal-simulator';
 import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { Dashcams } from './testing/dashcams.ts';
 import { getJson, joinSharedHarness, type ProductHarness } from './testing/harness.ts';
 import { Talker } from './testing/talker.ts';
 
@@ -19,6 +20,11 @@ const talkUrl = (terminal: SimulatedTerminal, channel = 1): string =>
 const findTalk = (terminal: SimulatedTerminal) => terminal.cameras.records.findLast(({ kind }) => kind === 'talk');
 const decodeReceived = (terminal: SimulatedTerminal): Int16Array =>
   joinSamples(findTalk(terminal)?.receivedFrames.map(({ pcm }) => pcm) ?? []);
+
+async function openDashcam() {
+  const dashcams = await Dashcams.open(harness);
+  return { ...(await dashcams.create()), client: dashcams.client };
+}
 
 describe('talk with a driver', () => {
   it.each<[AudioCodec, number, boolean]>([
@@ -71,5 +77,21 @@ describe('talk with a driver', () => {
     talker.close();
     await waitFor(() => findTalk(terminal)?.state === 'ended', 'the end of the talk');
     expect(findLive()?.state).toBe('streaming');
+  });
+
+  it('opens with the talk_url of the Platform API, and is in the audit log', async () => {
+    const { client, terminal, vehicleId } = await openDashcam();
+    const stream = await client.requestData(`/vehicles/start-dashcam-stream/${vehicleId}`, {});
+    const talker = await Talker.open(String(stream['talk_url']));
+    await waitFor(() => decodeReceived(terminal).length > 0 && talker.received.length > 0, 'voice');
+    talker.close();
+    const findEntry = async () =>
+      (await client.listAll('/audit-log')).find(
+        ({ action, target }) => action === 'video.talk' && (target as { id: unknown }).id === vehicleId,
+      );
+    expect(await waitFor(findEntry, 'the audit entry')).toMatchObject({
+      target: { type: 'vehicles', id: vehicleId },
+      detail: { operation: 'talk', channel_id: 1 },
+    });
   });
 });
