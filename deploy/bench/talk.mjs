@@ -92,8 +92,16 @@ async function waitFor(check) {
 const percentile = (values, share) =>
   values.toSorted((a, b) => a - b)[Math.ceil(values.length * share) - 1] ?? Number.NaN;
 
-const product = await startProduct({ env: { ...raisedLimits, LOG_LEVEL: 'warn' } });
 let isTooSlow = false;
+
+/** Prints one row of the table. */
+function report(codec, direction, delays) {
+  const row = [0.5, 0.95, 1].map((share) => percentile(delays, share).toFixed(0));
+  console.log(`| ${codec} | ${direction} | ${row.join(' | ')} |`);
+  isTooSlow ||= percentile(delays, 0.5) > delayLimitMs;
+}
+
+const product = await startProduct({ env: { ...raisedLimits, LOG_LEVEL: 'warn' } });
 try {
   const { jt808, video_url: videoUrl } = product.runtime;
   console.log('| codec | direction | median, ms | 95 %, ms | longest, ms |\n| --- | --- | --- | --- | --- |');
@@ -107,15 +115,8 @@ try {
     await terminal.waitUntilOnline(60_000);
     const socket = new WebSocket(`${videoUrl.replace(/^http/, 'ws')}/${phone}/1/talk`);
     await once(socket, 'open');
-    const results = [
-      ['talker to driver', await measureToDriver(terminal, socket)],
-      ['driver to talker', await measureToTalker(terminal, socket)],
-    ];
-    for (const [direction, delays] of results) {
-      const row = [0.5, 0.95, 1].map((share) => percentile(delays, share).toFixed(0));
-      console.log(`| ${audio} | ${direction} | ${row.join(' | ')} |`);
-      isTooSlow ||= percentile(delays, 0.5) > delayLimitMs;
-    }
+    report(audio, 'talker to driver', await measureToDriver(terminal, socket));
+    report(audio, 'driver to talker', await measureToTalker(terminal, socket));
     socket.close();
     await terminal.stop();
   }
