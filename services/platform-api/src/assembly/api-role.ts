@@ -11,7 +11,7 @@ import { servePartners } from '../domains/partners/handlers.ts';
 import { serveVehicles } from '../domains/vehicles/handlers.ts';
 import { serveVideoAccess } from '../domains/video-access/handlers.ts';
 import { serveWebhooks } from '../domains/webhooks/handlers.ts';
-import { consumeDeviceAccess } from '../event-consumers/device-access.ts';
+import { startDeviceAccessConsumer } from '../event-consumers/device-access.ts';
 import { createPlatformRouter, throwIfDatabaseUnavailable } from '../http-api/platform-router.ts';
 import { JobScheduler } from '../jobs/scheduler.ts';
 import type { Deps } from '../platform/deps.ts';
@@ -99,7 +99,7 @@ function serveBusRequests(
     serveSessions(bus, { ...deps, ...roleDeps }, onError),
     serveVideoAccess(bus, { records, ...roleDeps }, onError),
     ...servePartners(deps, onError),
-    consumeDeviceAccess(deps),
+    startDeviceAccessConsumer(deps),
     serveCaptures(bus, deps, onError),
     ...serveWebhooks(bus, deps, onError),
     servePing(bus, 'platform-api', { onError }),

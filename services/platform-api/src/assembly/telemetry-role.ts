@@ -1,5 +1,5 @@
 import type { Lifecycle, Registry } from '@fleet/service-kit';
-import { startAttachments } from '../event-consumers/attachments.ts';
+import { startAttachmentConsumers } from '../event-consumers/attachments.ts';
 import { startEventConsumers } from '../event-consumers/start-event-consumers.ts';
 import { startNotificationConsumers } from '../notification-delivery/notification-consumers.ts';
 import type { Deps } from '../platform/deps.ts';
@@ -7,8 +7,13 @@ import { startTelemetry } from '../telemetry/start.ts';
 
 /** Starts the role `telemetry`: consumes reports and events, creates notifications and delivers them. */
 export function startTelemetryRole(deps: Deps, lifecycle: Lifecycle, registry: Registry): void {
-  const { onReports } = startEventConsumers(deps, lifecycle);
-  startAttachments(deps, lifecycle, { registry });
-  startNotificationConsumers(deps, lifecycle, { registry });
-  startTelemetry(deps, lifecycle, { registry, onReports });
+  const events = startEventConsumers(deps);
+  lifecycle.onStop('event consumers', () => events.stop());
+  if (deps.config.ATTACHMENTS_ENABLED) {
+    const attachments = startAttachmentConsumers(deps, { registry });
+    lifecycle.onStop('attachments', () => attachments.stop());
+  }
+  const notifications = startNotificationConsumers(deps, { registry });
+  lifecycle.onStop('notification consumers', () => notifications.stop());
+  startTelemetry(deps, lifecycle, { registry, onReports: events.onReports });
 }

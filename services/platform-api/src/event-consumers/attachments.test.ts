@@ -19,7 +19,7 @@ import { FakeTerminals, generalResponse, newImei } from '../testing/fake-termina
 import { type Client, PlatformHarness } from '../testing/platform-harness.ts';
 import type { AttachmentRequest } from './attachment-request-store.ts';
 import type { AttachmentTimings } from './attachment-settings.ts';
-import { startAttachments } from './attachments.ts';
+import { startAttachmentConsumers } from './attachments.ts';
 
 // Uses real servers, which respond late on a busy machine.
 jest.setTimeout(120_000);
@@ -81,7 +81,8 @@ describe('attachments of alarms', () => {
   const begin = (timings: Partial<AttachmentTimings>): void => {
     lifecycle = new Lifecycle(harness.deps.log);
     metrics = createMetrics('attachments-test');
-    startAttachments(harness.deps, lifecycle, { timings, registry: metrics });
+    const consumers = startAttachmentConsumers(harness.deps, { timings, registry: metrics });
+    lifecycle.onStop('attachments', () => consumers.stop());
   };
   const counted = async (result: string): Promise<number> => {
     const { values } = (await metrics.getSingleMetric('platform_attachments_total')?.get()) ?? { values: [] };

@@ -5,19 +5,19 @@ import {
   attachmentsRequestedSubject,
   DurableConsumer,
   decodeJson,
-  ensureStreams,
   type JetStreamMessage,
   type MediaStored,
   mediaStored,
   mediaStoredSubject,
 } from '@fleet/bus';
-import { Counter, type Lifecycle, type Registry, retryUntilSuccess } from '@fleet/service-kit';
+import { Counter, type Registry, type Running } from '@fleet/service-kit';
 import { findClaimedIds } from '../domains/notifications/insert-notifications.ts';
 import { findNotification } from '../domains/notifications/queries.ts';
 import type { Deps } from '../platform/deps.ts';
 import { AttachmentRequestStore } from './attachment-request-store.ts';
 import { AttachmentRequester } from './attachment-requester.ts';
 import { type AttachmentTimings, toAttachmentTimings } from './attachment-settings.ts';
+import { startDurableConsumers } from './start-durable-consumers.ts';
 
 /** Replacements for tests. */
 export interface AttachmentOptions {
@@ -27,10 +27,9 @@ export interface AttachmentOptions {
 
 type AttachmentDeps = Deps & { readonly timings: AttachmentTimings; readonly store: AttachmentRequestStore };
 
-/** Requests the files of alarms until they have arrived. Any number of replicas share the work. */
-export function startAttachments(deps: Deps, lifecycle: Lifecycle, options: AttachmentOptions = {}): void {
+/** Starts to request the files of alarms until they have arrived. Any number of replicas share the work. */
+export function startAttachmentConsumers(deps: Deps, options: AttachmentOptions = {}): Running {
   const { bus, config, log } = deps;
-  if (!config.ATTACHMENTS_ENABLED) return;
   const results = new Counter({
     name: 'platform_attachments_total',
     help: 'alarms whose files were requested, by result',
@@ -41,40 +40,34 @@ export function startAttachments(deps: Deps, lifecycle: Lifecycle, options: Atta
   const store = new AttachmentRequestStore(deps);
   const requesterDeps = { ...deps, timings, store };
   const requester = new AttachmentRequester({ ...requesterDeps, countResult: (result) => results.inc({ result }) });
-  const onError = (error: unknown): void => log.warn({ err: error }, 'could not start the attachment requests yet');
+  const onError = (error: unknown): void => log.warn({ err: error }, 'could not handle an attachment event yet');
   const secret = deriveSecret(config.ENCRYPTION_KEY);
-  const consumers: DurableConsumer[] = [];
-  const startup = retryUntilSuccess(
-    async () => {
-      await ensureStreams(await bus.jetstreamManager(), { replicas: config.JETSTREAM_REPLICAS });
-      consumers.push(
-        new DurableConsumer(bus, {
-          stream: 'ATTACHMENTS',
-          durable: 'platform-attachments',
-          subject: attachmentsRequestedSubject('*'),
-          onError,
-          handler: (message) => handleRequested(requesterDeps, requester, secret, message),
-        }),
-        new DurableConsumer(bus, {
-          stream: 'MEDIA',
-          durable: 'platform-attachments-arrived',
-          subject: mediaStoredSubject('*'),
-          onError,
-          handler: async ({ data }) => {
-            const file = parseFile(data);
-            if (file?.attachment)
-              await requester.onFileReceived(requestId(file.imei, file.attachment.alarmNo), file.fileId);
-          },
-        }),
-      );
+  const consumers = startDurableConsumers(deps, 'attachments', () => [
+    new DurableConsumer(bus, {
+      stream: 'ATTACHMENTS',
+      durable: 'platform-attachments',
+      subject: attachmentsRequestedSubject('*'),
+      onError,
+      handler: (message) => handleRequested(requesterDeps, requester, secret, message),
+    }),
+    new DurableConsumer(bus, {
+      stream: 'MEDIA',
+      durable: 'platform-attachments-arrived',
+      subject: mediaStoredSubject('*'),
+      onError,
+      handler: async ({ data }) => {
+        const file = parseFile(data);
+        if (file?.attachment)
+          await requester.onFileReceived(requestId(file.imei, file.attachment.alarmNo), file.fileId);
+      },
+    }),
+  ]);
+  return {
+    stop: async () => {
+      await consumers.stop();
+      await requester.stop();
     },
-    (error) => log.warn({ err: error }, 'could not consume attachment events yet'),
-  );
-  lifecycle.onStop('attachments', async () => {
-    await startup.stop();
-    await Promise.all(consumers.map((consumer) => consumer.stop()));
-    await requester.stop();
-  });
+  };
 }
 
 async function handleRequested(

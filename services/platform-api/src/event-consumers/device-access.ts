@@ -1,10 +1,11 @@
-import { type DeviceAccessEvent, DurableConsumer, decodeJson, deviceAccessed, ensureStreams } from '@fleet/bus';
-import { type Running, retryUntilSuccess } from '@fleet/service-kit';
+import { type DeviceAccessEvent, DurableConsumer, decodeJson, deviceAccessed } from '@fleet/bus';
+import type { Running } from '@fleet/service-kit';
 import { isErased } from '../domains/accounts/use-cases.ts';
 import { recordOnce } from '../domains/audit/use-cases.ts';
 import { hadTerminalAt } from '../domains/vehicles/rules.ts';
 import { vehicleByImei } from '../domains/vehicles/use-cases.ts';
 import type { Deps } from '../platform/deps.ts';
+import { startDurableConsumers } from './start-durable-consumers.ts';
 
 const actionByKind = {
   command: 'devices.command',
@@ -18,47 +19,26 @@ type ConsumerDeps = Pick<Deps, 'bus' | 'records' | 'log' | 'config'>;
 const maxInFlight = 16;
 
 /**
- * Records how callers use devices over the Device API and the video service, which have no audit log of their own. All replicas share one
- * durable consumer. It also delivers events published while no replica was running, and each use results in one entry.
+ * Starts to record how callers use devices over the Device API and the video service, which have no audit log of their
+ * own. Also records uses from times when no replica was running. Each use results in one entry.
  */
-export function consumeDeviceAccess(deps: ConsumerDeps): Running {
-  const { bus, log, config } = deps;
-  const onError = (error: unknown): void => log.warn({ err: error }, 'could not write an audit log entry yet');
-  let consumer: DurableConsumer | undefined;
-  const start = async (): Promise<void> => {
-    await ensureStreams(await bus.jetstreamManager(), { replicas: config.JETSTREAM_REPLICAS });
-    consumer ??= new DurableConsumer(bus, {
+export function startDeviceAccessConsumer(deps: ConsumerDeps): Running {
+  const { bus, log } = deps;
+  return startDurableConsumers(deps, 'device access', () => [
+    new DurableConsumer(bus, {
       stream: 'AUDIT',
       durable: 'platform-audit',
       subject: deviceAccessed.subject,
       maxInFlight,
-      onError,
+      onError: (error) => log.warn({ err: error }, 'could not write an audit log entry yet'),
       handler: async ({ data, subject }) => {
         const access = parseAccess(data);
         // The message will never be readable, so it is not retried.
         if (access === null) return log.warn({ subject }, 'could not read an event for the audit log');
         await recordAccess(deps, access);
       },
-    });
-  };
-  const onStartError = (error: unknown): void => log.warn({ err: error }, 'could not consume audit events yet');
-  let startup = retryUntilSuccess(start, onStartError);
-  let restarting: Promise<void> = Promise.resolve();
-  // A broker may return empty after a reconnect, and JetStream may respond late.
-  const unsubscribe = bus.onReconnect(() => {
-    restarting = restarting.then(async () => {
-      await startup.stop();
-      startup = retryUntilSuccess(start, onStartError);
-    });
-  });
-  return {
-    stop: async () => {
-      unsubscribe();
-      await restarting;
-      await startup.stop();
-      await consumer?.stop();
-    },
-  };
+    }),
+  ]);
 }
 
 function parseAccess(data: Uint8Array): DeviceAccessEvent | null {

@@ -1,4 +1,5 @@
 import { DurableConsumer, decodeJson, type MediaStored, mediaStored, mediaStoredSubject } from '@fleet/bus';
+import type { Running } from '@fleet/service-kit';
 import { assignFile, completeCapture } from '../domains/captures/files.ts';
 import { captureTime } from '../domains/media/capture-time.ts';
 import { changeMedia } from '../domains/media/commands.ts';
@@ -20,7 +21,7 @@ import type { EventConsumerDeps } from './vehicle-events.ts';
 const previewWaitMs = 5_000;
 
 /** Consumes MEDIA: each stored file becomes a record of its vehicle; files without an owner are deleted. */
-export const consumeMediaFiles = (deps: EventConsumerDeps): DurableConsumer =>
+export const startMediaFileConsumer = (deps: EventConsumerDeps): Running =>
   new DurableConsumer(deps.bus, {
     stream: 'MEDIA',
     durable: 'platform-media',

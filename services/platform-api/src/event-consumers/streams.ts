@@ -1,12 +1,13 @@
 import { type StreamChanged, streamChanged, subscribe } from '@fleet/bus';
+import type { Running } from '@fleet/service-kit';
 import { toStreamEvent } from '../domains/dashcam/responses.ts';
 import { getStreamAddresses } from '../domains/dashcam/stream-urls.ts';
 import { findVehicleByImei } from '../domains/vehicles/queries.ts';
 import { publishLive } from './publish-live.ts';
 import type { EventConsumerDeps } from './vehicle-events.ts';
 
-/** Publishes changes of live streams to websockets, each once. */
-export function consumeStreams(deps: EventConsumerDeps): { stop(): Promise<void> } {
+/** Starts to publish changes of live streams to websockets, each once. */
+export function startStreamConsumer(deps: EventConsumerDeps): Running {
   const { bus, log } = deps;
   const onError = (error: unknown): void => log.warn({ err: error }, 'could not publish a stream change');
   const publishChange = async (change: StreamChanged): Promise<void> => {

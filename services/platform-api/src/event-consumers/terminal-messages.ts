@@ -1,5 +1,6 @@
 import { DurableConsumer, eventSubject, type JetStreamMessage, parseTerminalEvent } from '@fleet/bus';
 import { type BodyOf, type Edition, type MessageDefinition, tryDecodeBody } from '@fleet/jt808';
+import type { Running } from '@fleet/service-kit';
 import type { EventConsumerDeps } from './vehicle-events.ts';
 
 /** A decoded uplink message. */
@@ -24,11 +25,11 @@ export interface TerminalHandler<D extends MessageDefinition = MessageDefinition
 const durableNameOf = ({ name }: MessageDefinition): string =>
   `platform-${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 
-/** Consumes uplink messages of one kind from EVENTS; each is acknowledged once its handler has succeeded. */
-export function consumeTerminalMessages<D extends MessageDefinition>(
+/** Starts to consume uplink messages of one kind from EVENTS; each is acknowledged once its handler has succeeded. */
+export function startTerminalMessageConsumer<D extends MessageDefinition>(
   deps: EventConsumerDeps,
   handler: TerminalHandler<D>,
-): DurableConsumer {
+): Running {
   const { bus, log } = deps;
   const { definition, durable = durableNameOf(definition), isInOrder = false } = handler;
   return new DurableConsumer(bus, {

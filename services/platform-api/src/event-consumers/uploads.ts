@@ -30,8 +30,8 @@ const notificationTypes: Partial<Record<UploadStatus, string>> = {
   failed: 'video_upload_failed',
 };
 
-/** Publishes clip uploads: progress to websockets, their end as notifications too. */
-export function consumeUploads(deps: EventConsumerDeps): readonly Running[] {
+/** Starts to publish clip uploads: progress to websockets, their end as notifications too. */
+export function startUploadConsumer(deps: EventConsumerDeps): Running {
   const { bus, log } = deps;
   const onError = (error: unknown): void => log.warn({ err: error }, 'could not publish an upload change');
   const ends = new DurableConsumer(bus, {
@@ -61,7 +61,13 @@ export function consumeUploads(deps: EventConsumerDeps): readonly Running[] {
     uploadRevoked.subject,
     'platform-uploads',
   );
-  return [ends, { stop: async () => progress.stop() }, { stop: async () => revoked.stop() }];
+  return {
+    stop: async () => {
+      progress.stop();
+      revoked.stop();
+      await ends.stop();
+    },
+  };
 }
 
 function readChange(data: Uint8Array): UploadChange | null {

@@ -62,7 +62,8 @@ afterEach(() => lifecycle.stop());
 function start(): void {
   lifecycle = new Lifecycle(createLogger('notification-consumers-test', 'silent'));
   registry = new Registry();
-  startNotificationConsumers(harness.deps, lifecycle, { registry, client: { retryMs: 1, resetTimeoutMs: 100 } });
+  const consumers = startNotificationConsumers(harness.deps, { registry, client: { retryMs: 1, resetTimeoutMs: 100 } });
+  lifecycle.onStop('notification consumers', () => consumers.stop());
 }
 
 async function newVehicle(): Promise<NotificationSubject> {

@@ -1,8 +1,9 @@
-import { DurableConsumer, ensureStreams } from '@fleet/bus';
-import { Counter, type Lifecycle, type Registry, retryUntilSuccess } from '@fleet/service-kit';
+import { DurableConsumer } from '@fleet/bus';
+import { Counter, type Registry, type Running } from '@fleet/service-kit';
+import { startDurableConsumers } from '../event-consumers/start-durable-consumers.ts';
 import type { Deps } from '../platform/deps.ts';
 import { ChannelSender } from './channel-sender.ts';
-import { createEmailChannel, createPushChannel, createSmsChannel } from './channels.ts';
+import { createEmailChannel, createPushChannel, createSmsChannel, type SenderChannel } from './channels.ts';
 import type { ProviderClientOptions } from './provider-client.ts';
 import { createProviders } from './providers.ts';
 import { RecipientResolver } from './recipient-resolver.ts';
@@ -14,14 +15,13 @@ export interface NotificationConsumerOptions {
 }
 
 /**
- * Sends notifications by push, SMS and mail. Each channel has its own consumer, `notification-senders-<channel>`, so
- * that a failing provider delays no other channel. All replicas share the work.
+ * Starts to send notifications by push, SMS and mail. Each channel has its own consumer,
+ * `notification-senders-<channel>`, so that a failing provider delays no other channel. All replicas share the work.
  */
 export function startNotificationConsumers(
   deps: Deps,
-  lifecycle: Lifecycle,
   { registry, client = {} }: NotificationConsumerOptions = {},
-): void {
+): Running {
   const { bus, config, log } = deps;
   const resolver = new RecipientResolver(deps);
   const providers = createProviders(config, { log, messages: deps.ownMessages }, client);
@@ -31,36 +31,30 @@ export function startNotificationConsumers(
     labelNames: ['channel', 'result'],
     registers: registry === undefined ? [] : [registry],
   });
-  const consumers: DurableConsumer[] = [];
-  const startup = retryUntilSuccess(
-    async () => {
-      await ensureStreams(await bus.jetstreamManager(), { replicas: config.JETSTREAM_REPLICAS });
-      for (const channel of [
-        createPushChannel(deps, providers, resolver),
-        createSmsChannel(deps, providers),
-        createEmailChannel(providers),
-      ]) {
-        const sender = new ChannelSender(deps, channel, resolver, (result) =>
-          counter.inc({ channel: channel.name, result }),
-        );
-        consumers.push(
-          new DurableConsumer(bus, {
-            stream: 'NOTIFICATIONS',
-            durable: `notification-senders-${channel.name}`,
-            subject: 'notification.*.*',
-            handler: (message) => sender.handle(message),
-            onError: (error) => log.error({ err: error, channel: channel.name }, 'could not send a notification'),
-            maxInFlight: 256,
-          }),
-        );
-      }
-    },
-    (error) => log.warn({ err: error }, 'could not start the notification consumers yet'),
+  const startChannel = (channel: SenderChannel): Running => {
+    const { name } = channel;
+    const sender = new ChannelSender(deps, channel, resolver, (result) => counter.inc({ channel: name, result }));
+    return new DurableConsumer(bus, {
+      stream: 'NOTIFICATIONS',
+      durable: `notification-senders-${name}`,
+      subject: 'notification.*.*',
+      handler: (message) => sender.handle(message),
+      onError: (error) => log.error({ err: error, channel: name }, 'could not send a notification'),
+      maxInFlight: 256,
+    });
+  };
+  const consumers = startDurableConsumers(deps, 'notifications', () =>
+    [
+      createPushChannel(deps, providers, resolver),
+      createSmsChannel(deps, providers),
+      createEmailChannel(providers),
+    ].map(startChannel),
   );
-  lifecycle.onStop('notification consumers', async () => {
-    await startup.stop();
-    // Messages that wait for a provider are deferred and redelivered elsewhere.
-    providers.stop();
-    await Promise.all(consumers.map((consumer) => consumer.stop()));
-  });
+  return {
+    stop: async () => {
+      // Messages that wait for a provider are deferred and redelivered elsewhere.
+      providers.stop();
+      await consumers.stop();
+    },
+  };
 }

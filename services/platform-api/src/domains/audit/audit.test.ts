@@ -4,7 +4,7 @@ import { createLogger } from '@fleet/service-kit';
 import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { create, type PlatformApi } from '../../assembly/service.ts';
-import { consumeDeviceAccess } from '../../event-consumers/device-access.ts';
+import { startDeviceAccessConsumer } from '../../event-consumers/device-access.ts';
 import { createJobSlice } from '../../jobs/job-slice.ts';
 import { newImei } from '../../testing/fake-terminals.ts';
 import { type Client, type Data, PlatformHarness } from '../../testing/platform-harness.ts';
@@ -167,7 +167,7 @@ describe('audit log of Device API use', () => {
         throw new Error('no leader yet');
       },
     };
-    const reader = consumeDeviceAccess({ ...harness.deps, bus });
+    const reader = startDeviceAccessConsumer({ ...harness.deps, bus });
     // One request for the stream, one for the durable consumer.
     await waitFor(() => requested >= 2);
     withoutResponse = 2;
