@@ -102,6 +102,12 @@ async function createUploads(): Promise<string[]> {
   return ids;
 }
 
+type KnownValues = FuzzOptions['known'];
+
+/** Returns the same values for the fields of a body. */
+const inBody = (known: KnownValues): KnownValues =>
+  Object.fromEntries(Object.entries(known).map(([name, values]) => [`body.${name}`, values]));
+
 beforeAll(async () => {
   harness = await startHarness({
     DEVICE_REPLY_TIMEOUT_MS: '1000',
@@ -115,17 +121,21 @@ beforeAll(async () => {
   });
   const { jt1078, ftp } = harness.product.runtime;
   const channel = { values: [1, 2], share: 0.7 };
-  const known = {
-    imei: { values: await startDevices(), share: 0.8 },
-    channel,
-    'body.channel': channel,
-    'body.text': { values: ['Please call the dispatcher', '请回电'], share: 0.6 },
+  const shared = {
     host: { values: ['127.0.0.1'], share: 0.9 },
     tcp_port: { values: [jt1078.live_port], share: 0.9 },
     port: { values: [ftp.port], share: 0.9 },
     start_time: { values: [9, 8, 7].map(subtractMinutes), share: 0.8 },
     end_time: { values: [6, 5, 4].map(subtractMinutes), share: 0.8 },
     drag_playback_time: { values: [subtractMinutes(6)], share: 0.5 },
+  };
+  const known = {
+    imei: { values: await startDevices(), share: 0.8 },
+    channel,
+    'body.channel': channel,
+    'body.text': { values: ['Please call the dispatcher', '请回电'], share: 0.6 },
+    ...shared,
+    ...inBody(shared),
     video_id: { values: [...(await createUploads()), 'f'.repeat(24)], share: 0.8 },
   };
   const recordingValues = {
@@ -133,6 +143,8 @@ beforeAll(async () => {
     stream_type: { values: [1], share: 0.9 },
     memory_type: { values: [1], share: 0.9 },
   };
+  const uploadValues = { ...recordingValues, alarm: { values: [0], share: 0.8 } };
+  const playbackValues = { ...recordingValues, tcp_port: { values: [jt1078.history_port], share: 0.9 } };
   const hasFurtherRules = true;
   const operations = {
     // The host has to be in the allow-list, and one of the two ports is required.
@@ -145,11 +157,10 @@ beforeAll(async () => {
     // network.
     listRecordings: { hasFurtherRules },
     controlHistoryStream: { hasFurtherRules },
-    requestUpload: { hasFurtherRules, known: { ...recordingValues, alarm: { values: [0], share: 0.8 } } },
-    startHistoryStream: {
-      hasFurtherRules,
-      known: { ...recordingValues, tcp_port: { values: [jt1078.history_port], share: 0.9 } },
-    },
+    controlPlayback: { hasFurtherRules },
+    requestUpload: { hasFurtherRules, known: { ...uploadValues, ...inBody(uploadValues) } },
+    startHistoryStream: { hasFurtherRules, known: playbackValues },
+    startPlayback: { hasFurtherRules, known: inBody(playbackValues) },
   };
   settings = { known, operations };
 }, 300_000);

@@ -1,5 +1,5 @@
 import type { SimulatedTerminal } from '@fleet/terminal-simulator';
-import { type ProductHarness, uniquePhone } from './harness.ts';
+import { type ProductHarness, type TerminalSetup, uniquePhone } from './harness.ts';
 import { PlatformClient } from './platform-client.ts';
 
 /** A vehicle with a connected terminal. */
@@ -25,11 +25,11 @@ export class Dashcams {
   }
 
   /** Creates a vehicle whose terminal is connected; `more` are fields of the vehicle. */
-  async create(more: object = {}): Promise<Dashcam> {
+  async create(more: object = {}, setup: TerminalSetup = {}): Promise<Dashcam> {
     const imei = uniquePhone();
     const vehicle = { vehicle_no: `D ${imei.slice(-6)}`, imei, ...more };
     const { id } = await this.client.requestData('/vehicles', vehicle);
-    const terminal = await this.#harness.startTerminal({ phone: imei });
+    const terminal = await this.#harness.startTerminal({ phone: imei, ...setup });
     return { vehicleId: Number(id), imei, terminal };
   }
 }

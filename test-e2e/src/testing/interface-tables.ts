@@ -30,6 +30,14 @@ export function readInterfaceRows(): InterfaceRow[] {
   return parseRows(platform.replace(video, '')).filter(({ path }) => !laterRows.includes(path));
 }
 
+/** Returns the rows of the video service, whose paths are below its host. */
+export function readVideoRows(): InterfaceRow[] {
+  if (!existsSync(file)) return [];
+  const text = readFileSync(file, 'utf8');
+  const video = text.slice(text.indexOf('#### Video service'), text.indexOf('#### Sharing and realtime'));
+  return parseRows(video.replaceAll('{video_url}', ''));
+}
+
 function parseRows(tables: string): InterfaceRow[] {
   const rows = [...tables.matchAll(/^\| (GET|POST|PUT|DELETE) `([^`]+)` \|[^|]*(?:\|([^|\n]*))?/gm)];
   return rows.map(([, method = '', address = '', more = '']) => {

@@ -14,10 +14,14 @@ const fileQuery = Type.Object(query);
 const playlistQuery = Type.Object({
   ...query,
   _HLS_msn: Type.Optional(
-    Type.Integer({ minimum: 0, description: 'Media sequence number that a low-latency player waits for.' }),
+    Type.Integer({
+      minimum: 0,
+      description: 'Media sequence number that a low-latency player waits for.',
+      examples: [12],
+    }),
   ),
   _HLS_part: Type.Optional(
-    Type.Integer({ minimum: 0, description: 'Partial segment that a low-latency player waits for.' }),
+    Type.Integer({ minimum: 0, description: 'Partial segment that a low-latency player waits for.', examples: [0] }),
   ),
 });
 const hlsErrors = {
