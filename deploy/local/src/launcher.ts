@@ -10,15 +10,8 @@ import type { Progress } from './progress.ts';
 import { startReaper } from './reaper.ts';
 import { type Runtime, removeRuntime, runtimePath, writeRuntime } from './runtime-file.ts';
 import { loadSecrets } from './secrets.ts';
-import {
-  demoEmail,
-  deviceApiAuth,
-  proxySpec,
-  respondsOk,
-  type ServicesContext,
-  serviceSpecs,
-  serviceUrls,
-} from './services.ts';
+import { demoEmail, deviceApiAuth, type ServicesContext } from './service-plans.ts';
+import { proxySpec, respondsOk, serviceSpecs, serviceUrls } from './services.ts';
 import { readFleet, simulatedFleetSpec } from './simulated-fleet.ts';
 import { StartError } from './start-error.ts';
 import { Supervisor } from './supervisor.ts';

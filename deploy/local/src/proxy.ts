@@ -112,15 +112,37 @@ function sendBadGateway(res: ServerResponse | Socket): void {
 const createRawResponse = (status: string, body: string): string =>
   `HTTP/1.1 ${status}\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`;
 
-/**
- * Creates the reverse proxy of the local start. Streams are piped as they arrive, and a close on either side reaches
- * the other.
- */
-export function createReverseProxy(targets: ProxyTargets, report: (line: string) => void): Server {
+/** Passes on the errors and the end of a service's response; without this a viewer of a killed service waits forever. */
+function followResponse(proxyRes: IncomingMessage, req: IncomingMessage, res: ServerResponse): void {
+  // Applies to the service's connection, not to the client's.
+  delete proxyRes.headers['keep-alive'];
+  if (isLastOnConnection(req)) proxyRes.headers.connection = 'close';
+  proxyRes.once('error', () => res.destroy());
+  proxyRes.once('close', () => {
+    if (!proxyRes.complete) res.destroy();
+  });
+}
+
+/** Returns the service of a request, and removes what must not reach it. */
+function routeTo(targets: ProxyTargets, req: IncomingMessage): { target: string } {
+  req.url = originForm(req.url ?? '/');
+  dropForwardedHeaders(req);
+  // Node.js has already sent 100 Continue.
+  delete req.headers.expect;
+  return { target: isDeviceApiPath(req.url) ? targets.deviceApi : targets.platformApi };
+}
+
+type Forward = (req: IncomingMessage, res: ServerResponse, pool?: Agent) => void;
+
+/** Creates the client side: forwards requests, and repeats idempotent ones after a reset of a pooled connection. */
+function createForwarder(targets: ProxyTargets, report: (line: string) => void) {
   const proxy = createProxyServer({ xfwd: true });
-  // A new connection for each request would cost more than the command that it carries.
-  const agent = new Agent({ keepAlive: true, maxSockets: Number.POSITIVE_INFINITY, timeout: idleUpstreamMs });
   const repeatable = new RepeatableRequests();
+  const forward: Forward = (req, res, pool) => {
+    const body = repeatable.body(req);
+    const buffer = body === null ? {} : { buffer: Readable.from([body]) };
+    proxy.web(req, res, { ...routeTo(targets, req), ...buffer, ...(pool === undefined ? {} : { agent: pool }) });
+  };
   proxy.on('proxyReq', (proxyReq, req) => repeatable.onForwarded(req, proxyReq));
   proxy.on('error', (error, req, res) => {
     if (res instanceof ServerResponse && res.destroyed) return; // The client disconnected first.
@@ -132,29 +154,18 @@ export function createReverseProxy(targets: ProxyTargets, report: (line: string)
     report(`${req.method} ${req.url?.split('?', 1)[0]}: ${errorCode(error) ?? error.message}`);
     if (res instanceof ServerResponse || res instanceof Socket) sendBadGateway(res);
   });
-  // Without this a viewer would wait forever on the half-open stream of a killed service.
-  proxy.on('proxyRes', (proxyRes, req, res) => {
-    // Applies to the service's connection, not to the client's.
-    delete proxyRes.headers['keep-alive'];
-    if (isLastOnConnection(req)) proxyRes.headers.connection = 'close';
-    proxyRes.once('error', () => res.destroy());
-    proxyRes.once('close', () => {
-      if (!proxyRes.complete) res.destroy();
-    });
-  });
-  const route = (req: IncomingMessage): { target: string } => {
-    req.url = originForm(req.url ?? '/');
-    dropForwardedHeaders(req);
-    // Node.js has already sent 100 Continue.
-    delete req.headers.expect;
-    return { target: isDeviceApiPath(req.url) ? targets.deviceApi : targets.platformApi };
-  };
+  proxy.on('proxyRes', followResponse);
+  return { proxy, repeatable, forward };
+}
 
-  const forward = (req: IncomingMessage, res: ServerResponse, pool?: Agent): void => {
-    const body = repeatable.body(req);
-    const buffer = body === null ? {} : { buffer: Readable.from([body]) };
-    proxy.web(req, res, { ...route(req), ...buffer, ...(pool === undefined ? {} : { agent: pool }) });
-  };
+/**
+ * Creates the reverse proxy of the local start. Streams are piped as they arrive, and a close on either side reaches
+ * the other.
+ */
+export function createReverseProxy(targets: ProxyTargets, report: (line: string) => void): Server {
+  // A new connection for each request would cost more than the command that it carries.
+  const agent = new Agent({ keepAlive: true, maxSockets: Number.POSITIVE_INFINITY, timeout: idleUpstreamMs });
+  const { proxy, repeatable, forward } = createForwarder(targets, report);
   const serve = async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
     // The last response of the connection has been sent.
     if (isEnding(req.socket)) return;
@@ -167,7 +178,7 @@ export function createReverseProxy(targets: ProxyTargets, report: (line: string)
   server.on('upgrade', (req, socket, head) => {
     // A reset client needs no response; without a listener the error would end the process.
     socket.on('error', () => socket.destroy());
-    if (socket instanceof Socket) proxy.ws(req, socket, head, route(req));
+    if (socket instanceof Socket) proxy.ws(req, socket, head, routeTo(targets, req));
     else socket.destroy();
   });
   server.on('clientError', (_error, socket) => {

@@ -2,7 +2,8 @@ import { existsSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { readOptions } from './options.ts';
 import { planPorts } from './ports.ts';
-import { proxySpec, type ServicesContext, serviceSpecs, serviceUrls } from './services.ts';
+import type { ServicesContext } from './service-plans.ts';
+import { proxySpec, serviceSpecs, serviceUrls } from './services.ts';
 
 function createContext(env: NodeJS.ProcessEnv): ServicesContext {
   return {

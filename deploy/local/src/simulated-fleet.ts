@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { readJsonIfExists } from './atomic-file.ts';
 import { repoRoot } from './paths.ts';
 import type { SimulatedTerminal } from './runtime-file.ts';
-import { demoTerminals, respondsOk } from './services.ts';
+import { demoTerminals } from './service-plans.ts';
+import { respondsOk } from './services.ts';
 import { StartError } from './start-error.ts';
 import type { ProcessSpec } from './supervised-process.ts';
 
