@@ -42,14 +42,56 @@ export interface Bus {
   close(): Promise<void>;
 }
 
-/** Connects to NATS and reconnects forever; logs every change of the connection. */
-export async function openBus(url: string, options: { name: string; log: Logger }): Promise<Bus> {
-  const { log } = options;
+/** Tracks whether the connection is up, and logs every change of it. */
+class ConnectionMonitor {
+  readonly #nc: NatsConnection;
+  readonly #log: Logger;
+  readonly #reconnectListeners = new Set<() => void>();
+  #downSinceMs: number | undefined;
+
+  constructor(nc: NatsConnection, log: Logger) {
+    this.#nc = nc;
+    this.#log = log;
+    this.#follow().catch((error: unknown) =>
+      log.error({ err: error }, 'status monitor of the broker connection ended'),
+    );
+  }
+
+  isUp(): boolean {
+    return this.#downSinceMs === undefined && !this.#nc.isClosed();
+  }
+
+  downForMs(): number {
+    return this.#downSinceMs === undefined ? 0 : performance.now() - this.#downSinceMs;
+  }
+
+  onReconnect(listener: () => void): () => void {
+    this.#reconnectListeners.add(listener);
+    return () => this.#reconnectListeners.delete(listener);
+  }
+
+  async #follow(): Promise<void> {
+    for await (const status of this.#nc.status()) {
+      if (status.type === Events.Disconnect) {
+        this.#downSinceMs ??= performance.now();
+        this.#log.warn({ server: status.data }, 'broker connection lost');
+      } else if (status.type === Events.Reconnect) {
+        this.#downSinceMs = undefined;
+        this.#log.info({ server: status.data }, 'broker connection restored');
+        for (const listener of this.#reconnectListeners) callSafely(listener, this.#log);
+      } else if (status.type === Events.Error) {
+        this.#log.warn({ detail: status.data }, 'broker reported an error');
+      }
+    }
+  }
+}
+
+async function connectToServers(url: string, name: string, log: Logger): Promise<NatsConnection> {
   // Without this, a service without a broker would hang silently at its start.
   const waitLogTimer = setInterval(() => log.warn('still waiting for the broker'), waitLogIntervalMs);
-  const nc = await connect({
+  return await connect({
     ...serverOptions(url),
-    name: options.name,
+    name,
     maxReconnectAttempts: -1,
     waitOnFirstConnect: true,
     reconnectTimeWait: 250,
@@ -58,34 +100,21 @@ export async function openBus(url: string, options: { name: string; log: Logger 
     pingInterval: 10_000,
     maxPingOut: 2,
   }).finally(() => clearInterval(waitLogTimer));
-  const listeners = new Set<() => void>();
+}
+
+/** Connects to NATS and reconnects forever; logs every change of the connection. */
+export async function openBus(url: string, options: { name: string; log: Logger }): Promise<Bus> {
+  const { log } = options;
+  const nc = await connectToServers(url, options.name, log);
+  const monitor = new ConnectionMonitor(nc, log);
   const publishDroppedListeners = new Set<(subject: string) => void>();
-  let downSinceMs: number | undefined;
-  const watchStatus = async (): Promise<void> => {
-    for await (const status of nc.status()) {
-      if (status.type === Events.Disconnect) {
-        downSinceMs ??= performance.now();
-        log.warn({ server: status.data }, 'broker connection lost');
-      } else if (status.type === Events.Reconnect) {
-        downSinceMs = undefined;
-        log.info({ server: status.data }, 'broker connection restored');
-        for (const listener of listeners) callSafely(listener, log);
-      } else if (status.type === Events.Error) {
-        log.warn({ detail: status.data }, 'broker reported an error');
-      }
-    }
-  };
-  watchStatus().catch((error: unknown) => log.error({ err: error }, 'status monitor of the broker connection ended'));
   return {
     nc,
     js: nc.jetstream(),
     jetstreamManager: () => nc.jetstreamManager(),
-    isUp: () => downSinceMs === undefined && !nc.isClosed(),
-    downForMs: () => (downSinceMs === undefined ? 0 : performance.now() - downSinceMs),
-    onReconnect: (listener) => {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
+    isUp: () => monitor.isUp(),
+    downForMs: () => monitor.downForMs(),
+    onReconnect: (listener) => monitor.onReconnect(listener),
     onPublishDropped: (listener) => {
       publishDroppedListeners.add(listener);
       return () => publishDroppedListeners.delete(listener);
@@ -94,12 +123,11 @@ export async function openBus(url: string, options: { name: string; log: Logger 
       for (const listener of publishDroppedListeners) callSafely(() => listener(subject), log);
     },
     flush: async () => {
-      if (downSinceMs === undefined && !nc.isClosed()) await withTimeout(nc.flush(), flushTimeoutMs);
+      if (monitor.isUp()) await withTimeout(nc.flush(), flushTimeoutMs);
     },
     close: async () => {
       // Draining needs a server that responds; without one, the connection is only closed.
-      if (downSinceMs === undefined && !nc.isClosed() && !nc.isDraining())
-        await withTimeout(nc.drain(), drainTimeoutMs);
+      if (monitor.isUp() && !nc.isDraining()) await withTimeout(nc.drain(), drainTimeoutMs);
       await nc.close();
     },
   };
