@@ -42,75 +42,78 @@ const streamGauges: readonly [name: string, help: string, read: (stream: MediaSt
   ],
 ];
 
+interface MetricSources {
+  readonly registry: StreamRegistry;
+  readonly transcoders: Transcoders;
+  readonly ingest: IngestCounters;
+}
+
 /**
  * Creates the metrics of one service instance. They are read from the streams on each scrape, and the labels of a
  * stream disappear with it.
  */
-export function createMediaMetrics(sources: {
-  readonly registry: StreamRegistry;
-  readonly transcoders: Transcoders;
-  readonly ingest: IngestCounters;
-}): Registry {
-  const { registry, transcoders, ingest } = sources;
+export function createMediaMetrics({ registry, transcoders, ingest }: MetricSources): Registry {
   const metrics = createMetrics('jt1078-media');
   for (const [key, [name, help]] of Object.entries(totalDefinitions) as [TotalName, [string, string]][])
-    registerTotal(name, help, () => {
-      let sum = registry.endedTotals[key];
-      for (const stream of registry.streams) sum += key === 'droppedTags' ? stream.droppedTags : stream.counters[key];
-      return sum;
-    });
-  registerTotal('media_connections_total', 'camera connections and UDP peers', () => ingest.connections);
-  registerTotal('media_unsolicited_streams_total', 'unsolicited streams that were refused', () => ingest.unsolicited);
-  registerGauge('media_streams', 'running streams', () => registry.size);
-  registerGauge('media_viewers', 'viewers of running streams', () => {
-    let viewers = 0;
-    for (const stream of registry.streams) viewers += stream.viewers.size;
-    return viewers;
-  });
-  registerGauge('media_transcoders', 'running ffmpeg processes', () => transcoders.count);
-  for (const [name, help, read] of streamGauges)
-    metrics.registerMetric(
-      new Gauge({
-        name,
-        help,
-        labelNames: ['kind', 'imei', 'channel'],
-        registers: [],
-        collect() {
-          this.reset();
-          for (const stream of registry.streams) {
-            const value = read(stream);
-            const { kind, imei, channel } = stream.id;
-            if (value !== null) this.set({ kind, imei, channel }, value);
-          }
-        },
-      }),
-    );
+    metrics.registerMetric(createTotal(name, help, () => sumOf(registry, key)));
+  for (const metric of [
+    createTotal('media_connections_total', 'camera connections and UDP peers', () => ingest.connections),
+    createTotal('media_unsolicited_streams_total', 'unsolicited streams that were refused', () => ingest.unsolicited),
+    createGauge('media_streams', 'running streams', () => registry.size),
+    createGauge('media_viewers', 'viewers of running streams', () => countViewers(registry)),
+    createGauge('media_transcoders', 'running ffmpeg processes', () => transcoders.count),
+    ...streamGauges.map((gauge) => createStreamGauge(registry, gauge)),
+  ])
+    metrics.registerMetric(metric);
   return metrics;
-
-  function registerTotal(name: string, help: string, read: () => number): void {
-    metrics.registerMetric(
-      new Counter({
-        name,
-        help,
-        registers: [],
-        collect() {
-          this.reset();
-          this.inc(read());
-        },
-      }),
-    );
-  }
-
-  function registerGauge(name: string, help: string, read: () => number): void {
-    metrics.registerMetric(
-      new Gauge({
-        name,
-        help,
-        registers: [],
-        collect() {
-          this.set(read());
-        },
-      }),
-    );
-  }
 }
+
+function sumOf(registry: StreamRegistry, key: TotalName): number {
+  let sum = registry.endedTotals[key];
+  for (const stream of registry.streams) sum += key === 'droppedTags' ? stream.droppedTags : stream.counters[key];
+  return sum;
+}
+
+function countViewers(registry: StreamRegistry): number {
+  let viewers = 0;
+  for (const stream of registry.streams) viewers += stream.viewers.size;
+  return viewers;
+}
+
+/** Creates a gauge with one value for each running stream. */
+const createStreamGauge = (registry: StreamRegistry, [name, help, read]: (typeof streamGauges)[number]) =>
+  new Gauge({
+    name,
+    help,
+    labelNames: ['kind', 'imei', 'channel'],
+    registers: [],
+    collect() {
+      this.reset();
+      for (const stream of registry.streams) {
+        const value = read(stream);
+        const { kind, imei, channel } = stream.id;
+        if (value !== null) this.set({ kind, imei, channel }, value);
+      }
+    },
+  });
+
+const createTotal = (name: string, help: string, read: () => number) =>
+  new Counter({
+    name,
+    help,
+    registers: [],
+    collect() {
+      this.reset();
+      this.inc(read());
+    },
+  });
+
+const createGauge = (name: string, help: string, read: () => number) =>
+  new Gauge({
+    name,
+    help,
+    registers: [],
+    collect() {
+      this.set(read());
+    },
+  });

@@ -19,6 +19,7 @@ import {
 } from '@fleet/service-kit';
 import {
   connectRedis,
+  type Database,
   openDatabase,
   pingRedis,
   type Redis,
@@ -92,60 +93,75 @@ async function start(
   const name = getPodId(config.POD_ID);
   // Reports their faults at the start.
   const trust = createTrustStore(config.WEBHOOK_CA_FILE);
-  const guard = new SsrfGuard({
-    allowHttp: config.WEBHOOK_ALLOW_HTTP,
-    allowedCidrs: parseNetworks(config.WEBHOOK_ALLOWED_CIDRS),
-    ...(overrides.resolve === undefined ? {} : { resolve: overrides.resolve }),
-  });
+  const send = createSendDeps(config, overrides);
   const database = openDatabase(config.MONGODB_URL, { appName: name });
   lifecycle.onStop('database', () => database.close());
-
   const metrics = createDispatcherMetrics();
-  let bus: Bus | undefined;
-  let redis: Redis | undefined;
+  const backends: Backends = { database };
+  const http = await openHttp(config, { log, lifecycle, metrics, backends });
+  const redis = await connectRedis(config.REDIS_URL, {
+    name,
+    onError: (error) => log.warn({ detail: error instanceof Error ? error.message : error }, 'Redis is unavailable'),
+  });
+  backends.redis = redis;
+  lifecycle.onStop('redis', () => redis.destroy());
+  const bus = await openBus(config.NATS_URL, { name, log });
+  backends.bus = bus;
+  lifecycle.onStop('bus', () => bus.close());
+
+  const onError = (error: unknown): void => log.error({ err: error }, 'operation failed, will be retried');
+  const records = new WebhookRepository(database);
+  const subscribers = new Subscribers(records, bus, onError);
+  lifecycle.onStop('subscribers', () => subscribers.stop());
+  const { pruneIntervalMs = hourMs } = overrides;
+  const stores = { bus, records, subscribers };
+  startDispatching({ config, log, lifecycle, metrics, ...stores, send, trust, pruneIntervalMs, onError });
+  const ping = servePing(bus, 'webhook-dispatcher', { onError });
+  lifecycle.onStop('ping', () => ping.stop());
+  await bus.flush();
+  log.info({ httpPort: http.port }, 'started');
+  return { httpPort: http.port, stop: () => lifecycle.stop() };
+}
+
+/** Connections that the health checks test; the broker and Redis are missing until they are connected. */
+interface Backends {
+  readonly database: Database;
+  bus?: Bus;
+  redis?: Redis;
+}
+
+async function openHttp(
+  config: Config,
+  { log, lifecycle, metrics, backends }: Pick<DispatcherDeps, 'log' | 'lifecycle' | 'metrics'> & { backends: Backends },
+): Promise<{ port: number }> {
   const app = createApp();
   app.use(
     createAdminRouter(
       lifecycle,
       metrics.registry,
-      { message_broker: () => bus?.isUp() ?? false },
-      { state_store: () => redis !== undefined && pingRedis(redis), database: () => database.ping() },
+      { message_broker: () => backends.bus?.isUp() ?? false },
+      {
+        state_store: () => backends.redis !== undefined && pingRedis(backends.redis),
+        database: () => backends.database.ping(),
+      },
     ),
   );
   app.use(...createErrorHandlers(log));
   const http = await listen(app, { host: config.HOST, port: config.HTTP_PORT });
   lifecycle.onStop('http', () => http.close());
-
-  const connectedRedis = await connectRedis(config.REDIS_URL, {
-    name,
-    onError: (error) => log.warn({ detail: error instanceof Error ? error.message : error }, 'Redis is unavailable'),
-  });
-  redis = connectedRedis;
-  lifecycle.onStop('redis', () => connectedRedis.destroy());
-
-  const openedBus = await openBus(config.NATS_URL, { name, log });
-  bus = openedBus;
-  lifecycle.onStop('bus', () => openedBus.close());
-
-  const onError = (error: unknown): void => log.error({ err: error }, 'operation failed, will be retried');
-  const records = new WebhookRepository(database);
-  const subscribers = new Subscribers(records, openedBus, onError);
-  lifecycle.onStop('subscribers', () => subscribers.stop());
-  const send = {
-    guard,
-    encryption: new Encryption(config.ENCRYPTION_KEY),
-    connectTimeoutMs: config.WEBHOOK_CONNECT_TIMEOUT_MS,
-    attemptTimeoutMs: config.WEBHOOK_ATTEMPT_TIMEOUT_MS,
-  };
-  const { pruneIntervalMs = hourMs } = overrides;
-  const stores = { bus: openedBus, records, subscribers };
-  startDispatching({ config, log, lifecycle, metrics, ...stores, send, trust, pruneIntervalMs, onError });
-  const ping = servePing(openedBus, 'webhook-dispatcher', { onError });
-  lifecycle.onStop('ping', () => ping.stop());
-  await openedBus.flush();
-  log.info({ httpPort: http.port }, 'started');
-  return { httpPort: http.port, stop: () => lifecycle.stop() };
+  return http;
 }
+
+const createSendDeps = (config: Config, { resolve }: Overrides): SendDeps => ({
+  guard: new SsrfGuard({
+    allowHttp: config.WEBHOOK_ALLOW_HTTP,
+    allowedCidrs: parseNetworks(config.WEBHOOK_ALLOWED_CIDRS),
+    ...(resolve === undefined ? {} : { resolve }),
+  }),
+  encryption: new Encryption(config.ENCRYPTION_KEY),
+  connectTimeoutMs: config.WEBHOOK_CONNECT_TIMEOUT_MS,
+  attemptTimeoutMs: config.WEBHOOK_ATTEMPT_TIMEOUT_MS,
+});
 
 /** Starts the consumers, the attempts and the bus requests. Parts that stop first start last. */
 function startDispatching(deps: DispatcherDeps): void {

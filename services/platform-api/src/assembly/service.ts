@@ -9,12 +9,13 @@ import {
   Lifecycle,
   type Logger,
   listen,
+  type Registry,
   type Running,
   redactConfig,
   retryUntilSuccess,
 } from '@fleet/service-kit';
 import { StreamTokens } from '@fleet/service-kit/stream-tokens';
-import { createRedisClient, openDatabase } from '@fleet/storage';
+import { createRedisClient, type Database, openDatabase } from '@fleet/storage';
 import { AccessTokens } from '../access/access-tokens.ts';
 import { trackMissedInvalidations } from '../access/missed-invalidations.ts';
 import { allowedOrigins } from '../access/origins.ts';
@@ -81,6 +82,43 @@ async function start(config: Config, log: Logger, lifecycle: Lifecycle, override
   const database = openDatabase(config.MONGODB_URL, { appName: name });
   lifecycle.onStop('database', () => database.close());
   const records = new RecordStore(database);
+  const firstRecords = writeFirstRecords(config, log, lifecycle, records);
+  const health: Health = { bus: undefined, database, firstRecords, metrics: createMetrics('platform-api') };
+  const http = await openHttp(config, log, lifecycle, health);
+
+  const loading = loadRoles(parseRoles(config.PLATFORM_ROLES));
+  const bus = await openBus(config.NATS_URL, { name, log });
+  lifecycle.onStop('bus', () => bus.close());
+  // The service is ready from here on, so nothing may be awaited between this line and the start of the roles.
+  const roles = await loading;
+  health.bus = bus;
+  publishRecordChanges(records, bus);
+  const ownMessages = overrides.messages ?? createMessageSender(config, log);
+  const deps = createDeps(config, log, lifecycle, { database, records, bus, ownMessages, stopped: http.stopped });
+  const missedInvalidations = trackMissedInvalidations(deps);
+  lifecycle.onStop('missed invalidations', () => missedInvalidations.stop());
+  const principals = new Principals(records, bus, log);
+  lifecycle.onStop('principals', () => principals.stop());
+  // Stops before the dependencies of running requests.
+  lifecycle.onStop('requests', () => http.close());
+  const origins = allowedOrigins(config.PUBLIC_BASE_URL, config.ALLOWED_ORIGINS);
+  roles.startApi?.(deps, lifecycle, {
+    serve: http.serve,
+    principals,
+    origins,
+    runsJobs: overrides.runsJobs !== false,
+    hasFirstRecords: () => firstRecords.isDone,
+  });
+  roles.startWebsocket?.(deps, lifecycle, http.server, { principals, origins, metrics: health.metrics });
+  roles.startTelemetryRole?.(deps, lifecycle, health.metrics);
+  await bus.flush();
+  log.info({ httpPort: http.port }, 'started');
+  return { httpPort: http.port, deps, stop: () => lifecycle.stop() };
+}
+
+/** Migrates the database and writes the first records, as soon as the database is available. */
+function writeFirstRecords(config: Config, log: Logger, lifecycle: Lifecycle, records: RecordStore) {
+  const { database } = records;
   const stopping = new AbortController();
   const firstRecords = retryUntilSuccess(
     async () => {
@@ -94,65 +132,44 @@ async function start(config: Config, log: Logger, lifecycle: Lifecycle, override
     stopping.abort();
     return firstRecords.stop();
   });
+  return firstRecords;
+}
 
-  let bus: Bus | undefined;
-  const metrics = createMetrics('platform-api');
+/** What the health checks test. */
+interface Health {
+  /** Undefined until the service can serve requests. */
+  bus: Bus | undefined;
+  readonly database: Database;
+  readonly firstRecords: ReturnType<typeof writeFirstRecords>;
+  readonly metrics: Registry;
+}
+
+/** Opens the HTTP port: health is served immediately, requests once `serve` is called. */
+async function openHttp(config: Config, log: Logger, lifecycle: Lifecycle, health: Health) {
   const { app, serve } = createPlatformApp(
     log,
     config.TRUST_PROXY,
     createAdminRouter(
       lifecycle,
-      metrics,
-      { message_broker: () => bus?.isUp() ?? false, first_records: () => firstRecords.isDone },
-      { database: () => database.ping() },
+      health.metrics,
+      { message_broker: () => health.bus?.isUp() ?? false, first_records: () => health.firstRecords.isDone },
+      { database: () => health.database.ping() },
     ),
   );
   const http = await listen(app, { host: config.HOST, port: config.HTTP_PORT, renderError: renderPlatformError });
   const stopped = new AbortController();
   // Each download adds one listener.
   setMaxListeners(0, stopped.signal);
-  let closing: Promise<void> | undefined;
   const closeHttp = async (): Promise<void> => {
     const timer = setTimeout(() => stopped.abort(), downloadTimeoutMs);
     await http.close();
     clearTimeout(timer);
   };
+  let closing: Promise<void> | undefined;
+  const close = (): Promise<void> => (closing ??= closeHttp());
   // Covers a start that fails before requests are served.
-  lifecycle.onStop('http', () => (closing ??= closeHttp()));
-
-  const loading = loadRoles(parseRoles(config.PLATFORM_ROLES));
-  const connectedBus = await openBus(config.NATS_URL, { name, log });
-  lifecycle.onStop('bus', () => connectedBus.close());
-  // The service is ready from here on, so nothing may be awaited between this line and the start of the roles.
-  const roles = await loading;
-  bus = connectedBus;
-  publishRecordChanges(records, connectedBus);
-  const deps = createDeps(config, log, lifecycle, {
-    database,
-    records,
-    bus: connectedBus,
-    ownMessages: overrides.messages ?? createMessageSender(config, log),
-    stopped: stopped.signal,
-  });
-  const missedInvalidations = trackMissedInvalidations(deps);
-  lifecycle.onStop('missed invalidations', () => missedInvalidations.stop());
-  const principals = new Principals(records, connectedBus, log);
-  lifecycle.onStop('principals', () => principals.stop());
-  // Stops before the dependencies of running requests.
-  lifecycle.onStop('requests', () => (closing ??= closeHttp()));
-  const origins = allowedOrigins(config.PUBLIC_BASE_URL, config.ALLOWED_ORIGINS);
-  roles.startApi?.(deps, lifecycle, {
-    serve,
-    principals,
-    origins,
-    runsJobs: overrides.runsJobs !== false,
-    hasFirstRecords: () => firstRecords.isDone,
-  });
-  roles.startWebsocket?.(deps, lifecycle, http.server, { principals, origins, metrics });
-  roles.startTelemetryRole?.(deps, lifecycle, metrics);
-  await connectedBus.flush();
-  log.info({ httpPort: http.port }, 'started');
-  return { httpPort: http.port, deps, stop: () => lifecycle.stop() };
+  lifecycle.onStop('http', close);
+  return { port: http.port, server: http.server, stopped: stopped.signal, serve, close };
 }
 
 /**
@@ -169,12 +186,9 @@ async function loadRoles(roles: ReadonlySet<Role>) {
   };
 }
 
-function createDeps(
-  config: Config,
-  log: Logger,
-  lifecycle: Lifecycle,
-  base: Pick<Deps, 'database' | 'records' | 'bus' | 'ownMessages' | 'stopped'>,
-): Deps {
+type BaseDeps = Pick<Deps, 'database' | 'records' | 'bus' | 'ownMessages' | 'stopped'>;
+
+function createDeps(config: Config, log: Logger, lifecycle: Lifecycle, base: BaseDeps): Deps {
   const redis = createRedisClient(config.REDIS_URL, {
     name: 'platform-api',
     onError: (error) => log.warn({ err: error }, 'redis is unavailable'),
@@ -183,41 +197,20 @@ function createDeps(
   const background = new Background(log);
   // Stops after the messages, which then wait for no provider, and before the dependencies of background work.
   lifecycle.onStop('background', () => background.drain());
-  const messages = createPlatformMessageSender(config, base.ownMessages);
-  lifecycle.onStop('messages', () => messages.stop());
-  const commandClient = new DeviceCommandClient(base.bus);
-  lifecycle.onStop('device commands', () => commandClient.stop());
-  const telemetry = new PartnerTelemetry(base.bus, config, log);
-  lifecycle.onStop('partner telemetry', () => telemetry.stop());
-  const ocr = createOcrEngine(config, log);
-  lifecycle.onStop('document reader', () => ocr.stop());
-  const billing = createBilling(config);
-  lifecycle.onStop('payment gateway', () => billing.gateway.stop());
-  const maps = new MapServices(config, { log, redis });
-  lifecycle.onStop('map providers', () => maps.stop());
   const encryption = new Encryption(config.ENCRYPTION_KEY);
-  const mails = new MailQueue({ database: base.database, encryption, log, messages: base.ownMessages });
-  lifecycle.onStop('mail queue', () => mails.stop());
-  const partnerChannels = new PartnerChannels({ ...base, config, encryption, log });
-  lifecycle.onStop('partner channels', () => partnerChannels.stop());
   const thresholds = readThresholds(config);
   const signingKeys = new SigningKeys({ database: base.database, encryption, log });
-  const notifications = new NotificationPublisher({ ...base, redis, log, config, thresholds, maps });
+  const providers = createProviders(config, log, lifecycle, { ...base, redis, encryption });
+  const notifications = new NotificationPublisher({ ...base, redis, log, config, thresholds, maps: providers.maps });
   lifecycle.onStop('notifications', () => notifications.stop());
   return {
     config,
     thresholds,
     log,
     ...base,
-    messages,
-    mails,
+    ...providers,
     background,
-    commandClient: commandClient,
-    billing,
-    telemetry,
-    partnerChannels,
     notifications,
-    ocr,
     redis,
     encryption,
     signingKeys,
@@ -226,7 +219,33 @@ function createDeps(
       secrets: config.STREAM_TOKEN_SECRET,
       lifetimeSeconds: config.STREAM_TOKEN_SECONDS,
     }),
-    maps,
     limits: createPlatformRateLimits(config, redis),
   };
+}
+
+/** Creates the clients of terminals, partners and other servers. */
+function createProviders(
+  config: Config,
+  log: Logger,
+  lifecycle: Lifecycle,
+  deps: BaseDeps & Pick<Deps, 'redis' | 'encryption'>,
+) {
+  const { bus, database, redis, encryption, ownMessages } = deps;
+  const messages = createPlatformMessageSender(config, ownMessages);
+  lifecycle.onStop('messages', () => messages.stop());
+  const commandClient = new DeviceCommandClient(bus);
+  lifecycle.onStop('device commands', () => commandClient.stop());
+  const telemetry = new PartnerTelemetry(bus, config, log);
+  lifecycle.onStop('partner telemetry', () => telemetry.stop());
+  const ocr = createOcrEngine(config, log);
+  lifecycle.onStop('document reader', () => ocr.stop());
+  const billing = createBilling(config);
+  lifecycle.onStop('payment gateway', () => billing.gateway.stop());
+  const maps = new MapServices(config, { log, redis });
+  lifecycle.onStop('map providers', () => maps.stop());
+  const mails = new MailQueue({ database, encryption, log, messages: ownMessages });
+  lifecycle.onStop('mail queue', () => mails.stop());
+  const partnerChannels = new PartnerChannels({ ...deps, config, log });
+  lifecycle.onStop('partner channels', () => partnerChannels.stop());
+  return { messages, commandClient, telemetry, ocr, billing, maps, mails, partnerChannels };
 }

@@ -28,48 +28,89 @@ export interface TelemetryOptions {
 
 /** Starts the telemetry consumer: this replica processes its share of the partitions. */
 export function startTelemetry(deps: Deps, lifecycle: Lifecycle, options: TelemetryOptions): Telemetry {
-  const { bus, config, log, database } = deps;
   const vehicles = new VehicleContextCache(deps);
-  const metrics = new TelemetryMetrics(options.registry);
-  const settings = readRuleSettings(config);
-  const { onReports } = options;
-  const attachments = config.ATTACHMENTS_ENABLED ? new AttachmentsQueue(deps) : null;
+  const attachments = deps.config.ATTACHMENTS_ENABLED ? new AttachmentsQueue(deps) : null;
   lifecycle.onStop('queue of attachments', () => attachments?.stop());
-  let assigner: PartitionAssigner | undefined;
-  let currentStream = '';
-  const startReading = async (): Promise<void> => {
+  const reader = new StreamReader(createConsumerDeps(deps, options, { vehicles, attachments }), options.timings);
+  // Read before the first alarm, which would wait for it.
+  deps.maps
+    .nearestPlace([0, 0])
+    .catch((error: unknown) => deps.log.error({ err: error }, 'the built-in places are missing'));
+  const stopReading = startReading(deps, reader);
+  lifecycle.onStop('vehicle cache', () => vehicles.stop());
+  lifecycle.onStop('telemetry', stopReading);
+  return { partitions: () => reader.partitions };
+}
+
+/** Starts to read; checks after each reconnect, because a stream can only be recreated then. Returns how to stop. */
+function startReading({ bus, log }: Deps, reader: StreamReader): () => Promise<void> {
+  // Replies of the broker may be delayed.
+  const start = () =>
+    retryUntilSuccess(
+      () => reader.start(),
+      (error) => log.warn({ err: error }, 'could not read the stream TELEMETRY yet'),
+    );
+  let started = start();
+  let checking: Promise<void> = Promise.resolve();
+  const offReconnect = bus.onReconnect(() => {
+    checking = checking.then(async () => {
+      await started.stop();
+      started = start();
+    });
+  });
+  return async () => {
+    offReconnect();
+    await checking;
+    await started.stop();
+    await reader.stop();
+  };
+}
+
+/** Reads the stream TELEMETRY by the partitions that are assigned to this replica. */
+class StreamReader {
+  readonly #deps: Omit<TelemetryDeps, 'stream'>;
+  readonly #timings: AssignmentTimings | undefined;
+  #assigner: PartitionAssigner | undefined;
+  #stream = '';
+
+  constructor(deps: Omit<TelemetryDeps, 'stream'>, timings: AssignmentTimings | undefined) {
+    this.#deps = deps;
+    this.#timings = timings;
+  }
+
+  get partitions(): ReadonlySet<number> {
+    return this.#assigner?.assigned ?? new Set();
+  }
+
+  /** Reads the stream, unless it does already. Throws if the stream does not exist yet. */
+  async start(): Promise<void> {
+    const { bus, config, log } = this.#deps;
     await ensureStreams(await bus.jetstreamManager(), { replicas: config.JETSTREAM_REPLICAS });
     const stream = await streamCreatedAt(bus, 'TELEMETRY');
     if (stream === null) throw new Error('the stream TELEMETRY does not exist yet');
-    if (assigner !== undefined && stream === currentStream) return;
+    if (this.#assigner !== undefined && stream === this.#stream) return;
     // Sequence numbers of a recreated stream are meaningless: everything restarts.
-    if (assigner !== undefined) log.warn('the stream TELEMETRY was recreated, reading it from its beginning');
-    await assigner?.stop();
-    currentStream = stream;
-    const evaluators: TelemetryDeps['evaluators'] = {
-      rules,
-      odometer: (before, position) => advanceOdometer(before, position, settings),
-    };
-    const consumerDeps: TelemetryDeps = {
-      ...deps,
-      vehicles,
-      evaluators,
-      settings,
-      metrics,
-      attachments,
-      stream,
-      onReports,
-    };
+    if (this.#assigner !== undefined) log.warn('the stream TELEMETRY was recreated, reading it from its beginning');
+    await this.#assigner?.stop();
+    this.#stream = stream;
+    this.#assigner = this.#createAssigner({ ...this.#deps, stream });
+  }
+
+  async stop(): Promise<void> {
+    await this.#assigner?.stop();
+  }
+
+  #createAssigner(deps: TelemetryDeps): PartitionAssigner {
     const consumers = new Map<number, PartitionConsumer>();
-    assigner = new PartitionAssigner(database, {
+    return new PartitionAssigner(deps.database, {
       name: 'telemetry',
-      pod: config.POD_ID ?? null,
-      count: config.TELEMETRY_PARTITIONS,
-      log,
-      ...(options.timings === undefined ? {} : { timings: options.timings }),
+      pod: deps.config.POD_ID ?? null,
+      count: deps.config.TELEMETRY_PARTITIONS,
+      log: deps.log,
+      ...(this.#timings === undefined ? {} : { timings: this.#timings }),
       owner: {
         onAssigned: (partition, isHeld) =>
-          void consumers.set(partition, new PartitionConsumer(partition, isHeld, consumerDeps)),
+          void consumers.set(partition, new PartitionConsumer(partition, isHeld, deps)),
         onRevoked: async (partition) => {
           const consumer = consumers.get(partition);
           consumers.delete(partition);
@@ -77,27 +118,21 @@ export function startTelemetry(deps: Deps, lifecycle: Lifecycle, options: Teleme
         },
       },
     });
+  }
+}
+
+function createConsumerDeps(
+  deps: Deps,
+  { registry, onReports }: TelemetryOptions,
+  own: Pick<TelemetryDeps, 'vehicles' | 'attachments'>,
+): Omit<TelemetryDeps, 'stream'> {
+  const settings = readRuleSettings(deps.config);
+  return {
+    ...deps,
+    ...own,
+    evaluators: { rules, odometer: (before, position) => advanceOdometer(before, position, settings) },
+    settings,
+    metrics: new TelemetryMetrics(registry),
+    onReports,
   };
-  // Read before the first alarm, which would wait for it.
-  deps.maps
-    .nearestPlace([0, 0])
-    .catch((error: unknown) => log.error({ err: error }, 'the built-in places are missing'));
-  const onStartError = (error: unknown): void => log.warn({ err: error }, 'could not read the stream TELEMETRY yet');
-  let started = retryUntilSuccess(startReading, onStartError);
-  let checking: Promise<void> = Promise.resolve();
-  // Checked when the broker is back, because a stream can only be recreated then; its replies may be delayed.
-  const offReconnect = bus.onReconnect(() => {
-    checking = checking.then(async () => {
-      await started.stop();
-      started = retryUntilSuccess(startReading, onStartError);
-    });
-  });
-  lifecycle.onStop('vehicle cache', () => vehicles.stop());
-  lifecycle.onStop('telemetry', async () => {
-    offReconnect();
-    await checking;
-    await started.stop();
-    await assigner?.stop();
-  });
-  return { partitions: () => assigner?.assigned ?? new Set() };
 }
