@@ -39,18 +39,19 @@ function printLongest(title, items, describe) {
   for (const item of isListing ? sorted : sorted.slice(0, longestCount)) console.log(`${item.lines} ${describe(item)}`);
 }
 
+const describeFunction = ({ name, path, line }) => `${name} (${path}:${line})`;
+
 function printSizes(files) {
   const functions = files.flatMap((file) => findLongFunctions(file, longFunctionLines));
   for (const isTest of [false, true]) {
     const kind = isTest ? 'tests' : 'sources';
     const long = files.filter((file) => file.isTest === isTest && file.lines >= longFileLines);
     printLongest(`${kind}: ${long.length} files of ${longFileLines} lines or more`, long, ({ path }) => path);
-    const own = functions.filter((item) => item.isTest === isTest);
-    printLongest(
-      `${kind}: ${own.length} functions of ${longFunctionLines} lines or more`,
-      own,
-      ({ name, path, line }) => `${name} (${path}:${line})`,
-    );
+    for (const isTable of [false, true]) {
+      const own = functions.filter((item) => item.isTest === isTest && item.isTable === isTable);
+      const unit = isTable ? 'functions that return a table' : 'other functions';
+      printLongest(`${kind}: ${own.length} ${unit} of ${longFunctionLines} lines or more`, own, describeFunction);
+    }
   }
 }
 

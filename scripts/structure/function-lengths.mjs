@@ -1,4 +1,5 @@
-// The lengths of functions in lines. The blocks of `describe` are left out: they group tests.
+// The lengths of functions in lines. The blocks of `describe` are left out: they group tests. Tables are
+// marked: functions that mostly consist of one array or object that they return.
 import { parseSync } from '@swc/core';
 
 const functionTypes = new Set([
@@ -30,7 +31,7 @@ function visitFunctions(node, name, visit) {
   }
   if (node === null || typeof node !== 'object') return;
   if (functionTypes.has(node.type)) visit(node, nameIn(node) ?? (node.type === 'Constructor' ? 'constructor' : name));
-  if (node.type === 'CallExpression' && calledName(node.callee) === 'describe') {
+  if (node.type === 'CallExpression' && calledName(node.callee)?.startsWith('describe')) {
     for (const { expression } of node.arguments) visitFunctions(expression.body, name, visit);
     return;
   }
@@ -48,15 +49,24 @@ function lineCounter(text) {
       .split('\n').length;
 }
 
+/** Returns whether the array or object that a function returns has at least four fifths of its lines. */
+function isTable({ body }, lines, countLines) {
+  let value = body?.stmts === undefined ? body : body.stmts.at(-1)?.argument;
+  while (value?.expression !== undefined) value = value.expression;
+  if (value?.type !== 'ArrayExpression' && value?.type !== 'ObjectExpression') return false;
+  return countLines(value.span) >= lines * 0.8;
+}
+
 /** Returns the functions of a file with at least `minLines` lines. */
 export function findLongFunctions({ path, text, isTest }, minLines) {
   const program = parseSync(text, { syntax: 'typescript', tsx: path.endsWith('.tsx'), target: 'es2022' });
   const lineAt = lineCounter(text);
   const found = [];
-  visitFunctions(program.body, undefined, ({ span }, name) => {
-    const start = lineAt(span.start);
-    const lines = lineAt(span.end) - start + 1;
-    if (lines >= minLines) found.push({ path, line: start, name: name ?? 'anonymous', lines, isTest });
+  const countLines = (span) => lineAt(span.end) - lineAt(span.start) + 1;
+  visitFunctions(program.body, undefined, (node, name = 'anonymous') => {
+    const lines = countLines(node.span);
+    if (lines < minLines) return;
+    found.push({ path, line: lineAt(node.span.start), name, lines, isTest, isTable: isTable(node, lines, countLines) });
   });
   return found;
 }
