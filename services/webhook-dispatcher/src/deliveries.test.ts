@@ -25,6 +25,20 @@ async function receive(...given: Parameters<typeof TestReceiver.start>): Promise
   return receiver;
 }
 
+/** Returns the notification that the harness publishes, as receivers see it. */
+const sosNotification = (id: number, title: string) => ({
+  title,
+  description: 'The driver pressed the emergency button.',
+  notification_type: 'sos',
+  imei: '013800138000',
+  timestamp: 1_790_000_000_000,
+  server_timestamp: 1_790_000_000_100 + id,
+  location: { latitude: 22.5, longitude: 114.01 },
+  id,
+  severity: 'critical',
+  attributes: { gps_valid: true },
+});
+
 describe('a delivery', () => {
   it('is one POST with the envelope of the interface, field by field', async () => {
     const receiver = await receive(respondWith(204));
@@ -40,22 +54,10 @@ describe('a delivery', () => {
     expect(received).toMatchObject({ method: 'POST', url: '/a/hook?key=1&b=%20' });
     if (received === undefined) throw new Error('no request arrived');
     const { envelope, headers, raw } = received;
-    const inner = {
-      notification: {
-        title: 'SOS ‒ Ünïcode',
-        description: 'The driver pressed the emergency button.',
-        notification_type: 'sos',
-        imei: '013800138000',
-        timestamp: 1_790_000_000_000,
-        server_timestamp: 1_790_000_000_100 + notificationId,
-        location: { latitude: 22.5, longitude: 114.01 },
-        id: notificationId,
-        severity: 'critical',
-        attributes: { gps_valid: true },
-      },
+    expect(JSON.parse(envelope.body)).toEqual({
+      notification: sosNotification(notificationId, 'SOS ‒ Ünïcode'),
       user: webhook.userId,
-    };
-    expect(JSON.parse(envelope.body)).toEqual(inner);
+    });
     const bytes = Buffer.byteLength(envelope.body);
     expect(envelope).toEqual({
       date: expect.any(Number),
@@ -85,6 +87,14 @@ describe('a delivery', () => {
       'webhook-attempt': '1',
       'webhook-signature': sign('top-secret-1', received.id, envelope, raw),
     });
+  });
+
+  it('is recorded with its attempt and without secrets', async () => {
+    const receiver = await receive(respondWith(204));
+    const webhook = await harness.createWebhook(receiver.url('/'), { secret: 'top-secret-1' });
+    const notificationId = await harness.publishNotification(webhook.userId);
+    await harness.waitForStatuses(webhook, 1);
+    const delivery = await harness.findDelivery(webhook);
     expect(delivery).toMatchObject({
       status: 'succeeded',
       notificationId,
@@ -100,7 +110,7 @@ describe('a delivery', () => {
       {
         number: 1,
         trigger: 'schedule',
-        startedAtMs: envelope.date,
+        startedAtMs: receiver.received[0]?.envelope.date,
         durationMs: expect.any(Number),
         statusCode: 204,
         errorCode: null,

@@ -56,6 +56,16 @@ export const wayOf = {
   ],
 };
 
+/** What the functions that create a tenant's records share. */
+interface Creation {
+  readonly harness: PlatformHarness;
+  readonly tenant: Tenant;
+  readonly client: Client;
+  readonly mark: string;
+  readonly imei: string;
+  readonly vehicleId: number;
+}
+
 /** Creates the same records for any tenant, over HTTP wherever possible. */
 export async function makeTenantData(harness: PlatformHarness, tenant: Tenant, mark: string): Promise<TenantData> {
   const client = harness.as(tenant.owner);
@@ -63,16 +73,13 @@ export async function makeTenantData(harness: PlatformHarness, tenant: Tenant, m
   const phone = `+1415555${1000 + tenant.accountId}`;
   const user = await harness.user('manager', tenant, { name: `${mark} manager`, phoneNumber: phone });
   const imei = digits(12);
-  const miningImei = digits(15);
   const vehicle = made(await client.post('/api/vehicles', { vehicle_no: `${mark}1`, imei }));
-  const vehicleIds = { vehicles: [vehicle.id] };
-  await reportsOf(harness, tenant, { mark, imei, vehicleId: vehicle.id });
+  const creation: Creation = { harness, tenant, client, mark, imei, vehicleId: vehicle.id };
+  const given = { mark, imei, vehicleId: vehicle.id };
+  await reportsOf(harness, tenant, given);
   const links = await linksOf(client, { mark, userId: user.id, vehicleId: vehicle.id });
   const scopes = ['read', 'write', 'command', 'video', 'ingest', 'webhook'];
   const minting = made(await client.post('/api/api-keys', { name: mark, scopes, can_mint_tokens: true }));
-  await harness.anonymous.post('/api/auth/login', { identifier: tenant.owner.email, password: testPassword });
-  const sessions = await client.get('/api/auth/sessions');
-  const post = async (path: string, body: object): Promise<number> => made(await client.post(path, body)).id;
   return {
     tenant,
     mark,
@@ -83,60 +90,74 @@ export async function makeTenantData(harness: PlatformHarness, tenant: Tenant, m
       ...links,
       mark,
       latitude: latitudeOf(tenant.accountId),
-      account: made(
-        await harness.as(dealer).post('/api/accounts', {
-          name: `${mark} customer`,
-          owner: { name: mark, email: `${mark.toLowerCase()}-${digits(6)}@fleet.example` },
-        }),
-      ).id,
       imei,
       phone,
       user: user.id,
-      session: sessions.items.find(({ id }) => id !== tenant.owner.sessionId)?.id ?? 0,
-      apiKey: await post('/api/api-keys', { name: mark }),
       vehicle: vehicle.id,
       vehicleNo: `${mark}1`,
-      driver: await post('/api/drivers', { name: `${mark} driver`, vehicle_ids: [vehicle.id] }),
-      group: await post('/api/vehicle-groups', { name: `${mark} group`, ...vehicleIds }),
-      geofence: await post('/api/geofences', {
-        name: `${mark} yard`,
-        type: 'circle',
-        coordinates: [[22.5, 114]],
-        radius_m: 100,
-        ...vehicleIds,
-      }),
-      route: await post('/api/routes', { name: `${mark} route`, ...wayOf }),
-      miningImei,
-      miningDevice: await post('/api/mining-devices', { imei: miningImei, owner_name: mark }),
-      partner: await post('/api/partners', {
-        name: `${mark} partner`,
-        command_url: `https://93.184.216.34/${mark}`,
-        command_token: `${mark} token of their server`,
-      }),
-      ticket: await post('/api/support-tickets', { subject: mark, message: mark, vehicle_id: vehicle.id }),
-      order: await post('/api/subscription/create-gateway-order', {
-        plan: 'basic',
-        vehicle_ids: [vehicle.id],
-        months: 1,
-      }),
-      document: Number(
-        made(
-          await client.post('/api/devices/extract-document', {
-            content_base64: pdf(['DRIVING LICENCE', 'Licence No: KA0120110012345', `Name: ${mark}`]).toString('base64'),
-            mime_type: 'application/pdf',
-            store: true,
-          }),
-        )['document_id'],
-      ),
-      command: String(
-        made(await client.post(`/api/vehicles/${vehicle.id}/commands`, { type: 'text', params: { text: mark } }))[
-          'command_id'
-        ],
-      ),
+      ...(await accessOf(creation, dealer)),
+      ...(await fleetOf(creation)),
+      ...(await requestsOf(creation)),
       ...(await mediaOf(harness, tenant, { imei, vehicleId: vehicle.id })),
-      notification: await notificationOf(harness, tenant, { mark, imei, vehicleId: vehicle.id }),
-      delivery: await deliveryOf(harness, tenant, { mark, imei, vehicleId: vehicle.id, webhookId: links['webhook'] }),
+      notification: await notificationOf(harness, tenant, given),
+      delivery: await deliveryOf(harness, tenant, { ...given, webhookId: links['webhook'] }),
     },
+  };
+}
+
+/** Creates a customer account, a session and an API key. */
+async function accessOf({ harness, tenant, client, mark }: Creation, dealer: TestUser) {
+  await harness.anonymous.post('/api/auth/login', { identifier: tenant.owner.email, password: testPassword });
+  const sessions = await client.get('/api/auth/sessions');
+  const customer = await harness.as(dealer).post('/api/accounts', {
+    name: `${mark} customer`,
+    owner: { name: mark, email: `${mark.toLowerCase()}-${digits(6)}@fleet.example` },
+  });
+  return {
+    account: made(customer).id,
+    session: sessions.items.find(({ id }) => id !== tenant.owner.sessionId)?.id ?? 0,
+    apiKey: made(await client.post('/api/api-keys', { name: mark })).id,
+  };
+}
+
+/** Creates the records of a fleet. */
+async function fleetOf({ client, mark, vehicleId }: Creation) {
+  const post = async (path: string, body: object): Promise<number> => made(await client.post(path, body)).id;
+  const vehicles = [vehicleId];
+  const circle = { type: 'circle', coordinates: [[22.5, 114]], radius_m: 100 };
+  const miningImei = digits(15);
+  return {
+    driver: await post('/api/drivers', { name: `${mark} driver`, vehicle_ids: vehicles }),
+    group: await post('/api/vehicle-groups', { name: `${mark} group`, vehicles }),
+    geofence: await post('/api/geofences', { name: `${mark} yard`, ...circle, vehicles }),
+    route: await post('/api/routes', { name: `${mark} route`, ...wayOf }),
+    miningImei,
+    miningDevice: await post('/api/mining-devices', { imei: miningImei, owner_name: mark }),
+    partner: await post('/api/partners', {
+      name: `${mark} partner`,
+      command_url: `https://93.184.216.34/${mark}`,
+      command_token: `${mark} token of their server`,
+    }),
+  };
+}
+
+/** Creates a ticket, an order, a document and a command. */
+async function requestsOf({ client, mark, vehicleId }: Creation) {
+  const ticket = await client.post('/api/support-tickets', { subject: mark, message: mark, vehicle_id: vehicleId });
+  const order = { plan: 'basic', vehicle_ids: [vehicleId], months: 1 };
+  const licence = pdf(['DRIVING LICENCE', 'Licence No: KA0120110012345', `Name: ${mark}`]);
+  const document = await client.post('/api/devices/extract-document', {
+    content_base64: licence.toString('base64'),
+    mime_type: 'application/pdf',
+    store: true,
+  });
+  const text = { type: 'text', params: { text: mark } };
+  const command = await client.post(`/api/vehicles/${vehicleId}/commands`, text);
+  return {
+    ticket: made(ticket).id,
+    order: made(await client.post('/api/subscription/create-gateway-order', order)).id,
+    document: Number(made(document)['document_id']),
+    command: String(made(command)['command_id']),
   };
 }
 
