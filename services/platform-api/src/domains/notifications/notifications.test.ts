@@ -14,7 +14,7 @@ import type { AuditEntry } from '../audit/schema.ts';
 import { wantedNotifications } from './preferences.ts';
 import { defaultTypes } from './rules.ts';
 import type { Notification } from './schema.ts';
-import { typeDefinitions } from './types.ts';
+import { typeDefinitions } from './type-definitions.ts';
 
 jest.setTimeout(60_000);
 let harness: PlatformHarness;

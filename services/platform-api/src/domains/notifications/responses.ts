@@ -2,14 +2,14 @@ import { parseAttributes } from '../../platform/fields.ts';
 import { formatTime, toRecordResponse } from '../../platform/schemas.ts';
 import type { Notification, NotificationResponse } from './schema.ts';
 import { textsOf } from './type-texts.ts';
-import { isOnByDefault, type TypeDefinition } from './types.ts';
+import type { TypeDefinition } from './types.ts';
 
 export const toTypeResponse = (kind: TypeDefinition, language: string) => ({
   type: kind.type,
   ...textsOf(kind, language),
   category: kind.category,
   severity: kind.severity,
-  default_enabled: isOnByDefault(kind),
+  default_enabled: kind.isOnByDefault,
   sources: [...kind.sources],
 });
 

@@ -20,7 +20,7 @@ import {
   typeResponseSchema,
   vehicleListQuery,
 } from './schema.ts';
-import { typeDefinitions } from './types.ts';
+import { typeDefinitions } from './type-definitions.ts';
 import { acknowledge, listAll, listOfVehicle, toNotificationsResponse } from './use-cases.ts';
 
 const base = '/notifications';

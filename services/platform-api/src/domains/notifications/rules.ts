@@ -1,5 +1,6 @@
 import { AppError, type ErrorDetail, validationError } from '@fleet/service-kit';
-import { findTypeDefinition, isOnByDefault, typeDefinitions } from './types.ts';
+import { typeDefinitions } from './type-definitions.ts';
+import { findTypeDefinition } from './types.ts';
 
 /** Throws 400 for an unknown type. */
 export function requireKnownType(type: string, path: string): void {
@@ -31,7 +32,9 @@ const unknownType = (type: string, path: string): ErrorDetail => ({
 });
 
 /** Types that are enabled for a user who has not stored any preferences. */
-export const defaultTypes: readonly string[] = typeDefinitions.filter(isOnByDefault).map(({ type }) => type);
+export const defaultTypes: readonly string[] = typeDefinitions
+  .filter((kind) => kind.isOnByDefault)
+  .map(({ type }) => type);
 
 /** Calendar day. */
 export interface Day {

@@ -1,4 +1,4 @@
-/** Languages of the translations. The catalogue itself is in English. */
+/** Languages of the translations, in addition to English. */
 export const languages = ['es', 'zh'] as const;
 
 /** One of `languages`. */

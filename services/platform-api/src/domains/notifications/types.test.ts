@@ -1,8 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import { dayAt, defaultTypes, readRecordDate, requireKnownTypes, windowOfDay } from './rules.ts';
+import { typeDefinitions } from './type-definitions.ts';
 import { textsOf } from './type-texts.ts';
 import { languages, translations } from './type-translations.ts';
-import { categories, findTypeOfSource, typeDefinitions } from './types.ts';
+import { categories, findTypeOfSource } from './types.ts';
 
 const namesOf = (prefix: string, numbers: readonly number[]) =>
   numbers.map((number) => findTypeOfSource(`${prefix}:${number}`)?.type);
