@@ -8,6 +8,7 @@ export const findDevice = defineRequest({
   reply: Type.Object({
     known: Type.Boolean(),
     accountId: Type.Union([Type.Integer(), Type.Null()]),
+    vehicleId: Type.Optional(Type.Union([Type.Integer(), Type.Null()])),
     /** UTC offset of the terminal's clock; `+08:00` unless its record differs. */
     cameraUtcOffset: Type.String({ pattern: '^[+-]\\d{2}:\\d{2}$' }),
     /** Limit on concurrent streams of the account; absent without a limit of its own. */

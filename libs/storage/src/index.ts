@@ -18,6 +18,7 @@ export {
   readLastSeenMs,
   releaseDevice,
 } from './device-state.ts';
+export { allocateIds } from './allocate-ids.ts';
 export { findByIds } from './find-by-ids.ts';
 export { insertIgnoringDuplicates } from './insert-ignoring-duplicates.ts';
 export { acquireLease, Lease, type LeaseRecord, releaseLease } from './lease.ts';
@@ -86,12 +87,15 @@ export {
   clipKey,
   createReservation,
   isExternalUpload,
+  type Mp4Job,
+  mp4Statuses,
   type UploadedFile,
   type UploadRecord,
   type UploadStatus,
   uploadStatuses,
   uploadUserName,
 } from './upload-record.ts';
+export { type ListedUpload, UploadList, type UploadScope } from './upload-list.ts';
 export { UploadRepository } from './upload-repository.ts';
 export { WebhookRepository } from './webhook-repository.ts';
 export {

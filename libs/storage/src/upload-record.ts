@@ -31,6 +31,24 @@ export interface UploadedFile {
   readonly startedAtMs: number;
 }
 
+/** Statuses of a conversion to MP4. */
+export const mp4Statuses = ['queued', 'running', 'completed', 'failed', 'canceled'] as const;
+
+/** The conversion of a completed upload to MP4. */
+export interface Mp4Job {
+  readonly status: (typeof mp4Statuses)[number];
+  readonly percent: number;
+  readonly requestedAtMs: number;
+  /** Size of the MP4; null until it is completed. */
+  readonly sizeBytes: number | null;
+  /** Reason of the status `failed`, a sentence. */
+  readonly error: string | null;
+  /** True if the clip can never be converted, so that a retry is useless. */
+  readonly isRefused: boolean;
+  /** Identifies the process that runs the job; another one takes over after `untilMs`. */
+  readonly claim: { readonly token: string; readonly untilMs: number } | null;
+}
+
 /** One clip upload, a document of the collection `uploads`. */
 export interface UploadRecord {
   /** 24 hex digits: the interface's `video_id`. */
@@ -45,6 +63,12 @@ export interface UploadRecord {
   readonly accountId?: number | null;
   /** User who requested the upload. Null, and absent on older records: an API key, or no credential. */
   readonly requestedBy?: number | null;
+  /** Vehicle that had the terminal at the request; null: none, or deleted. Absent on older records. */
+  readonly vehicleId?: number | null;
+  /** The integer id in lists, in the order of the requests. Absent on older records until they are migrated. */
+  readonly number?: number;
+  /** Number of changes; absent: none counted. */
+  readonly revision?: number;
   /** The terminal's number as it sends it, or as the caller wrote it while that is unknown. */
   readonly shownImei: string;
   /** Number as the requesting caller wrote it: responses about one upload repeat it. */
@@ -76,6 +100,14 @@ export interface UploadRecord {
   /** The camera ended its FTP session with QUIT after a transfer. */
   readonly hasQuit: boolean;
   readonly lastByteAtMs: number | null;
+  /** Bytes that the camera lists for the clip; null if it lists none, absent until it was queried. */
+  readonly expectedBytes?: number | null;
+  /** Bytes per second of the last seconds before `lastByteAtMs`; absent until the second save of a transfer. */
+  readonly bytesPerSecond?: number;
+  /** The newest conversion to MP4; absent if none was requested. */
+  readonly mp4?: Mp4Job;
+  /** Why the upload failed; absent on other uploads. */
+  readonly failureReason?: string;
   /** Time without a byte while the device was connected. */
   readonly silentMs: number;
   readonly createdAtMs: number;
@@ -100,7 +132,7 @@ export const clipKey = (clip: Clip, accountId: number | null = null): string =>
 /** Data of a reservation in addition to its clip; nothing has been sent yet. */
 export type Reservation = Pick<
   UploadRecord,
-  'accountId' | 'requestedBy' | 'shownImei' | 'askedImei' | 'cameraUtcOffset' | 'reservedUntilMs' | 'mobileNetwork'
+  'accountId' | 'vehicleId' | 'requestedBy' | 'shownImei' | 'askedImei' | 'cameraUtcOffset' | 'reservedUntilMs' | 'mobileNetwork'
 >;
 
 /** Returns a new record of a clip that is about to be requested. */

@@ -1,5 +1,7 @@
 import type { Filter, UpdateFilter } from 'mongodb';
+import { allocateId } from './allocate-ids.ts';
 import { type Collection, type Database, dropIndexIfExists, isDuplicateKey } from './mongo.ts';
+import { uploadCollection } from './upload-list.ts';
 import type { UploadRecord, UploadStatus } from './upload-record.ts';
 
 /** The upload that holds a camera: a document of `upload_locks`; `_id` is the canonical terminal number. */
@@ -15,12 +17,14 @@ interface UploadLock {
  * behaves the same.
  */
 export class UploadRepository {
+  readonly #database: Database;
   readonly #uploads: Collection<UploadRecord>;
   readonly #locks: Collection<UploadLock>;
   #indexes: Promise<unknown> | undefined;
 
   constructor(database: Database) {
-    this.#uploads = database.collection<UploadRecord>('uploads');
+    this.#database = database;
+    this.#uploads = database.collection<UploadRecord>(uploadCollection);
     this.#locks = database.collection<UploadLock>('upload_locks');
   }
 
@@ -40,8 +44,9 @@ export class UploadRepository {
   /** Stores a reservation; returns false if the clip has a record. */
   async reserve(record: UploadRecord): Promise<boolean> {
     await this.ensureIndexes();
+    const number = await allocateId(this.#database, uploadCollection);
     try {
-      await this.#uploads.insertOne(record);
+      await this.#uploads.insertOne({ ...record, number });
       return true;
     } catch (error) {
       if (isDuplicateKey(error)) return false;
@@ -211,12 +216,14 @@ export class UploadRepository {
     await this.#uploads.createIndex({ 'clip.imei': 1, createdAtMs: -1 });
     await this.#uploads.createIndex({ status: 1, changedAtMs: 1 });
     await this.#uploads.createIndex({ accountId: 1, _id: 1 });
+    await this.#uploads.createIndex({ accountId: 1, number: -1, vehicleId: 1, status: 1, createdAtMs: 1 });
+    await this.#uploads.createIndex({ vehicleId: 1, number: -1, status: 1, createdAtMs: 1 });
     await this.#locks.createIndex({ reservedUntilMs: 1 });
     for (const name of ['clip.imei_1', 'status_1', 'accountId_1']) await dropIndexIfExists(this.#uploads, name);
   }
 
   async #update(filter: Filter<UploadRecord>, fields: Partial<UploadRecord>): Promise<UploadRecord | null> {
-    const update: UpdateFilter<UploadRecord> = { $set: fields };
+    const update: UpdateFilter<UploadRecord> = { $set: fields, $inc: { revision: 1 } };
     return this.#uploads.findOneAndUpdate(filter, update, { returnDocument: 'after' });
   }
 }

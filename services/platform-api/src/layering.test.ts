@@ -15,7 +15,8 @@ const layers: readonly (readonly string[])[] = [
   'billing dealers drivers geocoding geofences last-positions mining-devices planned-routes positions share-links ' +
     'unassigned-devices vehicle-groups vehicle-shares vehicle-states vehicles video-access',
   // events
-  'captures commands dashcam event-consumers media messaging notification-delivery notifications partners preferences rules telemetry',
+  'captures commands dashcam downloads event-consumers media messaging notification-delivery notifications partners preferences ' +
+    'rules telemetry',
   // edge
   'documents support-tickets toll-gates webhooks websocket',
   'assembly',

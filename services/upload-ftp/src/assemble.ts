@@ -15,13 +15,14 @@ import { SweepLease } from './store/sweep-lease.ts';
 import type { OpenFile } from './uploads/active-upload.ts';
 import { ActiveUploads } from './uploads/active-uploads.ts';
 import { createCameraAuthenticator } from './use-cases/authenticate-camera.ts';
+import { ExpectedSizes } from './use-cases/expected-sizes.ts';
 import { grantUpload } from './use-cases/grant-upload.ts';
 import { closeRevoked, removeFiles } from './use-cases/remove-files.ts';
 import { removeOrphans } from './use-cases/remove-orphans.ts';
 import { ResumableJob } from './use-cases/resumable-job.ts';
 import { recoverInterruptedFiles, sweep } from './use-cases/sweep.ts';
 import { UploadFinalizer } from './use-cases/upload-finalizer.ts';
-import { queryListedBytes } from './use-cases/verify-upload.ts';
+import { estimateClipBytes, queryListedBytes, type VerifyUploadDeps } from './use-cases/verify-upload.ts';
 
 /** Settings, backends and stores of a running pod. */
 export interface Deps {
@@ -47,9 +48,17 @@ export interface Deps {
  * in reverse order: first no upload is granted any more, then transfers are drained.
  */
 export async function assemble(deps: Deps, openFile?: OpenFile): Promise<RunningFtp> {
-  const { config, lifecycle, log, metrics, records, clips } = deps;
+  const { config, lifecycle, log, metrics, records, redis, bus, clips } = deps;
   const onError = (error: unknown): void => log.warn({ err: error }, 'task failed, retrying');
-  const finalizer = createFinalizer(deps);
+  const commandClient = new DeviceCommandClient(bus);
+  const cameras = { commandClient, redis, replyTimeoutMs: config.DEVICE_REPLY_TIMEOUT_MS };
+  const finalizer = createFinalizer(deps, cameras);
+  lifecycle.onStop('command client', () => commandClient.stop());
+  const expectedSizes = new ExpectedSizes({
+    records,
+    estimateBytes: (record) => estimateClipBytes(cameras, record),
+    log,
+  });
   const uploads = new ActiveUploads({
     records,
     clips,
@@ -58,6 +67,7 @@ export async function assemble(deps: Deps, openFile?: OpenFile): Promise<Running
     ...(openFile === undefined ? {} : { openFile }),
     onSaved: (record) => {
       finalizer.publishProgress(record);
+      void expectedSizes.onProgress(record);
       if (record.result !== null) finalizer.finalize(record).catch(onError);
     },
     onBytes: (count) => metrics.bytes.inc(count),
@@ -87,8 +97,8 @@ const toServer = ({ pod, httpUrl }: Deps) => ({ podId: pod, httpUrl });
 const toTransferEnd = (error: Error | null): string =>
   error === null ? 'whole' : error instanceof FtpError ? String(error.code) : 'other';
 
-function createFinalizer(deps: Deps): UploadFinalizer {
-  const { config, pod, lifecycle, log, metrics, records, redis, bus, clips } = deps;
+function createFinalizer(deps: Deps, cameras: VerifyUploadDeps): UploadFinalizer {
+  const { config, pod, lifecycle, log, metrics, records, bus, clips } = deps;
   const publisher = new JetStreamPublisher(bus, {
     onRejected: (detail) => log.debug({ detail }, 'event not stored yet'),
   });
@@ -96,8 +106,6 @@ function createFinalizer(deps: Deps): UploadFinalizer {
     await publisher.flush(2_000);
     publisher.stop();
   });
-  const commandClient = new DeviceCommandClient(bus);
-  lifecycle.onStop('command client', () => commandClient.stop());
   return new UploadFinalizer({
     records,
     bus,
@@ -110,8 +118,7 @@ function createFinalizer(deps: Deps): UploadFinalizer {
       pausedTimeoutMs: config.UPLOAD_PAUSED_MS,
       confirmationTimeoutMs: config.UPLOAD_UNCONFIRMED_MS,
     },
-    queryListedBytes: (record) =>
-      queryListedBytes({ commandClient, redis, replyTimeoutMs: config.DEVICE_REPLY_TIMEOUT_MS }, record),
+    queryListedBytes: (record) => queryListedBytes(cameras, record),
     removeSuperseded: async (record, paths) => {
       const ref = { imei: record.clip.imei, id: record._id };
       if (record.server?.podId === pod) for (const path of paths) await clips.removeFile(ref, path);

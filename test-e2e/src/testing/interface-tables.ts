@@ -13,7 +13,7 @@ export interface InterfaceRow {
 const file = resolve('../shared/interface.md');
 
 /** Rows of the dashcam that are not implemented yet. The table of the video service is not part of the Platform API. */
-const laterRows = ['/api/user/downloaded-dashcam-videos'];
+const laterRows: readonly string[] = [];
 
 /**
  * Returns the rows of the Platform API tables in interface.md. Logs and returns none if the shared documents are

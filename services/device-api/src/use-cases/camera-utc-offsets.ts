@@ -6,10 +6,11 @@ const findDeviceTimeoutMs = 3_000;
 /** Short, so that a changed record takes effect soon; a partner's loop over one device sends one request. */
 const cacheTtlMs = 5_000;
 
-/** What platform-api knows about a device. */
+/** What platform-api knows about a device; without a vehicle it has no account. */
 export interface DeviceRecord {
   readonly offset: UtcOffset;
   readonly accountId: number | null;
+  readonly vehicleId: number | null;
   /** Limit on concurrent streams of the account; undefined for the default. */
   readonly maxStreams: number | undefined;
 }
@@ -41,7 +42,7 @@ export class CameraUtcOffsets {
     return (await this.fetchRecord(imei, context, errorCode)).offset;
   }
 
-  /** Returns the current record of a device: its offset and its account. */
+  /** Returns the current record of a device: its offset, its account and its vehicle. */
   async fetchRecord(
     imei: string,
     context: { correlationId: string },
@@ -49,9 +50,10 @@ export class CameraUtcOffsets {
   ): Promise<DeviceRecord> {
     try {
       const options = { timeoutMs: findDeviceTimeoutMs, correlationId: context.correlationId };
-      const { cameraUtcOffset, accountId, maxStreams } = await request(this.#bus, findDevice, { imei }, options);
+      const { cameraUtcOffset, ...owner } = await request(this.#bus, findDevice, { imei }, options);
+      const { accountId, vehicleId = null, maxStreams } = owner;
       this.#offsets.set(imei, cameraUtcOffset);
-      return { offset: cameraUtcOffset, accountId, maxStreams };
+      return { offset: cameraUtcOffset, accountId, vehicleId, maxStreams };
     } catch (cause) {
       if (!(cause instanceof BusError)) throw cause;
       throw new AppError(errorCode, "The camera's UTC offset cannot be looked up at the moment.", { cause });

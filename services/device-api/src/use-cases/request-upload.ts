@@ -10,7 +10,7 @@ import {
   type UploadStatus,
 } from '@fleet/storage';
 import type { CommandContext, Deps } from '../deps.ts';
-import { type CameraSpan, toCameraSpan, type UtcOffset } from '../domain/camera-time.ts';
+import { type CameraSpan, toCameraSpan } from '../domain/camera-time.ts';
 import { assertHostAllowed } from '../domain/media-address.ts';
 import { formatMessageId, timeoutError, toGeneralResponse } from '../domain/outcome.ts';
 import { allowsMobileNetwork, cameraBusyError, isVisible, type VisibleUpload } from '../domain/upload.ts';
@@ -22,6 +22,7 @@ import {
   toUploadOutcome,
   type UploadOutcome,
 } from '../store/upload-outcomes.ts';
+import type { DeviceRecord } from './camera-utc-offsets.ts';
 import { publishUpload, revokeUpload } from './publish-upload.ts';
 import { abortOnShutdown, sendCommand, stateTimeoutMs } from './send-command.ts';
 
@@ -75,8 +76,9 @@ export async function requestUpload(
 ): Promise<UploadRequestResult> {
   const { config } = deps;
   assertHostAllowed(request.host, { host: config.MEDIA_PUBLIC_HOST, allowlist: config.DEVICE_HOST_ALLOWLIST });
-  const { offset, accountId } = await deps.utcOffsets.fetchRecord(request.imei, context);
-  const span = toCameraSpan(request.startMs, request.endMs, offset);
+  const device = await deps.utcOffsets.fetchRecord(request.imei, context);
+  const { accountId } = device;
+  const span = toCameraSpan(request.startMs, request.endMs, device.offset);
   const clip = toClip(request);
   while (performance.now() < context.deadlineAtMs) {
     const existing = await findExisting(deps, clip, accountId);
@@ -86,7 +88,7 @@ export async function requestUpload(
       if (concurrentResult !== undefined) return concurrentResult;
       continue;
     }
-    const reservation = await prepareReservation(deps, request, clip, { offset, accountId });
+    const reservation = await prepareReservation(deps, request, clip, device);
     if (await mapStorageError(deps.uploads.reserve(reservation)))
       return requestFromCamera(deps, reservation, request, span, context);
   }
@@ -124,13 +126,14 @@ async function prepareReservation(
   deps: Pick<Deps, 'config' | 'redis'>,
   request: UploadRequest,
   clip: Clip,
-  { offset, accountId }: { readonly offset: UtcOffset; readonly accountId: number | null },
+  { offset, accountId, vehicleId }: DeviceRecord,
 ): Promise<UploadRecord> {
   return createReservation(clip, {
     shownImei: await findTerminalPhone(deps, request),
     askedImei: request.requestedImei,
     cameraUtcOffset: offset,
     accountId,
+    vehicleId,
     requestedBy: request.requestedBy ?? null,
     reservedUntilMs: Date.now() + deps.config.DEVICE_REPLY_TIMEOUT_MS + responseMarginMs,
     mobileNetwork: allowsMobileNetwork(request.conditions),

@@ -1,4 +1,4 @@
-import { type Database, dropIndexIfExists, indexNames } from '@fleet/storage';
+import { type Database, dropIndexIfExists, indexNames, UploadList } from '@fleet/storage';
 import { vehicleDefaults } from '../domains/vehicles/rules.ts';
 import { indexes, indexName, replacedIndexes } from '../store/indexes.ts';
 import type { Migration } from '../store/migrate.ts';
@@ -46,6 +46,14 @@ async function replaceIndexes(database: Database): Promise<void> {
   }
 }
 
+/** Numbers uploads, and adds their vehicles, so that they are listed as downloads. */
+async function listUploads(database: Database): Promise<void> {
+  const vehicles = database.collection<OldVehicle>('vehicles');
+  await new UploadList(database).addUnlisted(
+    async (accountId, imei) => (await vehicles.findOne({ accountId, imei }))?._id ?? null,
+  );
+}
+
 /** All migrations, in the order of their ids. */
 export const migrations: readonly Migration[] = [
   {
@@ -88,4 +96,5 @@ export const migrations: readonly Migration[] = [
     name: 'schedule thumbnails of media',
     up: setMissingFields('media', { previewDueAt: new Date(0), preview: null, previewAttempts: 0 }),
   },
+  { id: 9, name: 'number uploads and add their vehicles', up: listUploads },
 ];

@@ -10,6 +10,7 @@ import { commandRoutes } from '../domains/commands/routes.ts';
 import { dashcamRoutes } from '../domains/dashcam/routes.ts';
 import { dealerRoutes } from '../domains/dealers/routes.ts';
 import { documentRoutes } from '../domains/documents/routes.ts';
+import { downloadRoutes } from '../domains/downloads/routes.ts';
 import { driverRoutes } from '../domains/drivers/routes.ts';
 import { geocodingRoutes } from '../domains/geocoding/routes.ts';
 import { geofenceRoutes } from '../domains/geofences/routes.ts';
@@ -56,6 +57,7 @@ const routeFactories: readonly RouteFactory[] = [
   dashcamRoutes,
   captureRoutes,
   mediaRoutes,
+  downloadRoutes,
   driverRoutes,
   vehicleGroupRoutes,
   geofenceRoutes,

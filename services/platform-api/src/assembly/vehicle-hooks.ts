@@ -1,3 +1,4 @@
+import { UploadList } from '@fleet/storage';
 import { cancelWaitingCommands } from '../domains/commands/use-cases.ts';
 import { endDriverSessions } from '../domains/drivers/sessions.ts';
 import { dropVehicleFromGeofences } from '../domains/geofences/queries.ts';
@@ -25,6 +26,7 @@ export const createVehicleHooks = (deps: Deps): VehicleHooks => ({
     (vehicle) => deleteTerminalState(deps, vehicle),
     (vehicle) => deleteAttachmentRequests(deps, vehicle),
     (vehicle) => unprotectMediaOfVehicle(deps, vehicle, vehicle._id),
+    (vehicle) => new UploadList(deps.database).detachVehicle(vehicle.accountId, vehicle._id),
     (vehicle) => deletePreferences(deps, { vehicleId: vehicle._id }),
   ],
   terminalRemoved: [(vehicle) => cancelWaitingCommands(deps, vehicle, vehicle._id, vehicle.imei)],

@@ -181,9 +181,11 @@ describe('events other than locations', () => {
       const { id, imei } = await newVehicle();
       const reservation = { shownImei: imei, askedImei: imei, cameraUtcOffset: '+08:00', reservedUntilMs: 0 };
       const accountIds = [harness.theirs.accountId, harness.ours.accountId];
-      const records = accountIds.map((accountId) =>
-        createReservation(clip(imei), { ...reservation, mobileNetwork: false, accountId }),
-      );
+      const records = accountIds.map((accountId, index) => ({
+        ...createReservation(clip(imei), { ...reservation, mobileNetwork: false, accountId }),
+        status: 'completed' as const,
+        number: index + 1,
+      }));
       await harness.deps.database.collection<(typeof records)[number]>('uploads').insertMany(records);
       for (const { _id } of records)
         await harness.bus.js.publish(uploadSubject(_id, 'closed'), JSON.stringify(change(imei, _id, 'completed')));
@@ -199,7 +201,11 @@ describe('events other than locations', () => {
     ] as const)('that have %s create a notification', async (status, type) => {
       const { id, imei } = await newVehicle();
       const reservation = { shownImei: imei, askedImei: imei, cameraUtcOffset: '+08:00', reservedUntilMs: 0 };
-      const record = createReservation(clip(imei), { ...reservation, mobileNetwork: false });
+      const record = {
+        ...createReservation(clip(imei), { ...reservation, mobileNetwork: false }),
+        status,
+        number: 1,
+      };
       await harness.deps.database.collection<typeof record>('uploads').insertOne(record);
       const body = change(imei, record._id, status);
       await harness.bus.js.publish(uploadSubject(record._id, 'closed'), JSON.stringify(body));
@@ -219,13 +225,23 @@ describe('events other than locations', () => {
 
     it('that progress reach websockets only', async () => {
       const { id, imei } = await newVehicle();
-      const uploadId = 'ab'.repeat(12);
+      const reservation = { shownImei: imei, askedImei: imei, cameraUtcOffset: '+08:00', reservedUntilMs: 0 };
+      const record = {
+        ...createReservation(clip(imei), { ...reservation, mobileNetwork: true, requestedBy: 7 }),
+        ...({ status: 'uploading', number: 1, filename: 'clip.h264', filesize: 500, expectedBytes: 2_000 } as const),
+        ...{ bytesPerSecond: 100, lastByteAtMs: Date.now() },
+      };
+      const uploadId = record._id;
+      await harness.deps.database.collection<typeof record>('uploads').insertOne(record);
       const body = change(imei, uploadId, 'uploading');
       await waitFor(async () => {
         publish(harness.bus, uploadChanged, body, uploadSubject(uploadId, 'progress'));
         return liveEvents.of('upload', id).length > 0;
       });
-      expect(liveEvents.of('upload', id)[0]).toMatchObject({ status: 'uploading', filename: 'clip.h264' });
+      expect(liveEvents.of('upload', id)[0]).toMatchObject({
+        ...{ status: 'uploading', filename: 'clip.h264', vehicle_id: id, requested_by: 7 },
+        ...{ percent: 25, bytes_per_second: 100, seconds_left: 15, download_url: null, mp4: null },
+      });
     });
   });
 

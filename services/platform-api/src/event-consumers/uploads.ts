@@ -1,13 +1,14 @@
 import { DurableConsumer, subscribe, uploadChanged, uploadRevoked, uploadSubject } from '@fleet/bus';
 import { type Running, videoMimeType } from '@fleet/service-kit';
 import { type UploadRecord, UploadRepository, type UploadStatus } from '@fleet/storage';
+import { publishDownload } from '../domains/downloads/publish-download.ts';
+import { formatInOffset } from '../domains/downloads/responses.ts';
 import { createMediaPreview, newPreviewFields } from '../domains/media/previews.ts';
 import { findRemoval } from '../domains/media/queries.ts';
 import { clipKey, linkAndPublish, recordMedia, removeClipRecord } from '../domains/media/record.ts';
 import { findVehicleByImei } from '../domains/vehicles/queries.ts';
 import type { Vehicle } from '../domains/vehicles/schema.ts';
 import { raiseVehicleEvent } from './media.ts';
-import { publishLive } from './publish-live.ts';
 import type { EventConsumerDeps } from './vehicle-events.ts';
 
 interface UploadChange {
@@ -101,7 +102,7 @@ async function handleEnd(deps: EventConsumerDeps, change: UploadChange): Promise
     if (status === 'completed' && record !== null && change.external !== true)
       await recordClip(deps, vehicle, { change, record, notificationId: notificationId });
   }
-  publishUpload(deps, vehicle, change, record);
+  await publishDownload(deps, change.uploadId, vehicle);
 }
 
 const audioMediaType = 1;
@@ -152,8 +153,7 @@ async function deleteRevoked(deps: EventConsumerDeps, uploadId: string): Promise
 async function handleProgress(deps: EventConsumerDeps, change: UploadChange): Promise<void> {
   const vehicle = await findVehicleByImei(deps.records, change.imei);
   if (vehicle === null) return;
-  const record = await new UploadRepository(deps.database).find(change.uploadId);
-  if (!isOfOtherAccount(vehicle, record)) publishUpload(deps, vehicle, change, record);
+  await publishDownload(deps, change.uploadId, vehicle);
 }
 
 /** The terminal was in a vehicle of another account at the request: its current owner is not notified. */
@@ -163,28 +163,6 @@ const isOfOtherAccount = ({ accountId }: Vehicle, record: UploadRecord | null): 
 const externalField = ({ external }: UploadChange): { readonly external?: true } =>
   external === true ? { external } : {};
 
-/** `UploadedVideo` of the interface, and its owner. */
-function publishUpload(
-  { bus }: EventConsumerDeps,
-  vehicle: Vehicle,
-  change: UploadChange,
-  record: UploadRecord | null,
-): void {
-  const { uploadId, channel, filesize, filename, status, atMs } = change;
-  const data = {
-    vehicle_id: vehicle._id,
-    video_id: uploadId,
-    imei: record?.shownImei ?? vehicle.recordedImei ?? change.imei,
-    channel,
-    ...clipTimes(record),
-    filesize,
-    status,
-    ...(filename === null ? {} : { filename }),
-    ...externalField(change),
-  };
-  publishLive(bus, vehicle.accountId, [{ type: 'upload', vehicleId: vehicle._id, atMs, data }]);
-}
-
 /** Time span of the clip on the camera's clock; null for a deleted upload. */
 function clipTimes(record: UploadRecord | null): Readonly<Record<string, string>> {
   if (record === null) return {};
@@ -193,10 +171,4 @@ function clipTimes(record: UploadRecord | null): Readonly<Record<string, string>
     video_start_time: formatInOffset(clip.startMs, cameraUtcOffset),
     video_end_time: formatInOffset(clip.endMs, cameraUtcOffset),
   };
-}
-
-function formatInOffset(atMs: number, offset: string): string {
-  const minutes = Number(offset.slice(1, 3)) * 60 + Number(offset.slice(4, 6));
-  const shifted = new Date(atMs + (offset.startsWith('-') ? -minutes : minutes) * 60_000);
-  return shifted.toISOString().slice(0, 19) + offset;
 }

@@ -98,6 +98,8 @@ async function fill(): Promise<void> {
   const delivery = await findStored('webhook_deliveries', { accountId });
   const numbers = steps.map((_step, at) => ({ _id: `${at}`.padStart(24, '0'), number: 1_000 + at }));
   await copyRecord('webhook_deliveries', delivery, (at) => numbers[at] ?? {});
+  const upload = await findStored('uploads', { accountId });
+  await copyRecord('uploads', upload, (at) => ({ ...numbers[at], clipKey: `copy ${at}` }));
   const now = new Date();
   const gate = {
     latitude: 22.5,

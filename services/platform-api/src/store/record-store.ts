@@ -1,4 +1,4 @@
-import { type Collection, type Database, isDuplicateKey } from '@fleet/storage';
+import { allocateIds, type Collection, type Database, isDuplicateKey } from '@fleet/storage';
 
 /** Fields of every stored record (services/platform-api/openapi.json). */
 export interface RecordFields {
@@ -10,11 +10,6 @@ export interface RecordFields {
 
 /** A record without the fields of `RecordFields`, which the store adds. */
 export type NewRecord<T extends RecordFields> = Omit<T, keyof RecordFields>;
-
-interface Counter {
-  readonly _id: string;
-  readonly value: number;
-}
 
 /** The record that has a unique value, such as an e-mail. `_id` is `<collection>.<field>:<value>`. */
 export interface UniqueValue {
@@ -140,21 +135,7 @@ export class RecordStore {
   }
 
   /** Returns the next `count` ids of a collection, which are never reused. */
-  async nextIds(name: string, count: number): Promise<number[]> {
-    const counters = this.#database.collection<Counter>('counters');
-    for (;;) {
-      try {
-        const update = { $inc: { value: count } };
-        const counter = await counters.findOneAndUpdate({ _id: name }, update, {
-          upsert: true,
-          returnDocument: 'after',
-        });
-        if (counter === null) throw new Error(`the counter of ${name} returned no id`);
-        return Array.from({ length: count }, (_, at) => counter.value - count + 1 + at);
-      } catch (error) {
-        // Another replica created the counter concurrently; the retry finds it.
-        if (!isDuplicateKey(error)) throw error;
-      }
-    }
+  nextIds(name: string, count: number): Promise<number[]> {
+    return allocateIds(this.#database, name, count);
   }
 }

@@ -1,5 +1,7 @@
 import type { LiveEvent, LiveEventType } from '@fleet/bus';
 import { type StreamUrlsOf, withoutStreamUrls } from '../domains/dashcam/event-urls.ts';
+import { withUrls } from '../domains/downloads/responses.ts';
+import type { DownloadResponse } from '../domains/downloads/schema.ts';
 import { toThumbnailUrl } from '../domains/media/responses.ts';
 import { toEvent, toViewerEvent, type UrlOf, withoutDriver } from '../domains/notifications/responses.ts';
 import type { Notification } from '../domains/notifications/schema.ts';
@@ -63,7 +65,7 @@ export class OutgoingEvent {
   /** Returns what adds the viewer's URLs; null for an event that every viewer of an audience receives alike. */
   #findUrls({ fileUrlOf, streamUrlsOf }: ViewerUrls): ((data: Data) => Data) | null {
     if (this.type === 'stream') return streamUrlsOf;
-    const hasFiles = this.type === 'media' || (this.type === 'notification' && mediaFiles(this.data).length > 0);
+    const hasFiles = ['media', 'upload'].includes(this.type) || (this.type === 'notification' && mediaFiles(this.data).length > 0);
     return hasFiles && fileUrlOf !== null ? (data) => withFileUrls(this.type, data, fileUrlOf) : null;
   }
 }
@@ -87,6 +89,7 @@ function withFileUrls(type: LiveEventType, data: Data, urlOf: NonNullable<UrlOf>
     const url = urlOf(Number(data['id']));
     return { ...data, url, thumbnail_url: data['thumbnail_width'] === null ? null : toThumbnailUrl(url) };
   }
+  if (type === 'upload') return withUrls(data as unknown as DownloadResponse, urlOf);
   return { ...data, media: mediaFiles(data).map((file) => ({ ...file, url: urlOf(file.id) })) };
 }
 

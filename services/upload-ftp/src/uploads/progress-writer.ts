@@ -1,5 +1,6 @@
 import type { Logger } from '@fleet/service-kit';
 import type { UploadedFile, UploadRecord, UploadRepository } from '@fleet/storage';
+import { TransferRate } from '../domain/transfer-rate.ts';
 import { sizeOf, toFileFields } from '../domain/uploaded-files.ts';
 import { FtpError } from '../ftp/ftp-error.ts';
 
@@ -30,6 +31,7 @@ const activeStatuses = ['reserved', 'uploading', 'paused'] as const;
 export class ProgressWriter {
   readonly #id: string;
   readonly #deps: Required<ProgressWriterDeps>;
+  readonly #rate = new TransferRate();
   #files: () => readonly UploadedFile[] = () => [];
   #isReserved: boolean;
   #lastByteAtMs: number | null;
@@ -168,11 +170,14 @@ export class ProgressWriter {
   async #save(hasNewBytes: boolean, isStarting: boolean): Promise<UploadRecord | null> {
     const { records } = this.#deps;
     const files = this.#files();
+    this.#rate.add({ atMs: performance.now(), bytes: sizeOf(files) });
+    const { bytesPerSecond } = this.#rate;
     const fields: Partial<UploadRecord> = {
       ...toFileFields(files),
       lastByteAtMs: this.#lastByteAtMs,
       hasQuit: this.#hasQuit,
       ...(hasNewBytes ? { silentMs: 0 } : {}),
+      ...(bytesPerSecond === undefined ? {} : { bytesPerSecond }),
       // A result of an earlier attempt does not apply to this one.
       ...(isStarting ? { result: null } : {}),
     };

@@ -80,7 +80,8 @@ export class UploadFinalizer {
     const { records, metrics, log } = this.#deps;
     const isCompleted = decision.kind === 'completed';
     const reason: FailureReason | '' = isCompleted ? '' : decision.reason;
-    const completed = await records.finalize(record, isCompleted ? toFileFields(decision.files) : {}, decision.kind);
+    const fields = isCompleted ? toFileFields(decision.files) : { failureReason: decision.reason };
+    const completed = await records.finalize(record, fields, decision.kind);
     if (completed === null) return null;
     metrics.finalized.inc({ status: decision.kind, reason });
     log.info({ uploadId: record._id, imei: record.clip.imei, filesize: completed.filesize, reason }, decision.kind);

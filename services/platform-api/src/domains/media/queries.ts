@@ -1,1 +1,1 @@
-export { findByKey, findRemoval } from './store.ts';
+export { findByKey, findByKeys, findRemoval } from './store.ts';

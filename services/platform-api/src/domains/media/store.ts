@@ -1,12 +1,14 @@
 import type { Page, Pagination, Sort } from '@fleet/service-kit';
 import type { Collection, Database } from '@fleet/storage';
-import { isDuplicateKey } from '@fleet/storage';
+import { findByIds, isDuplicateKey } from '@fleet/storage';
 import { AccountRepository, type Filter, type Scope, toSortOrder } from '../../store/account-repository.ts';
 import type { NewRecord, RecordStore } from '../../store/record-store.ts';
 import { writeThrottled } from '../../store/throttled-writes.ts';
 import type { Media, MediaRemoval, MediaUsage } from './schema.ts';
 
 const collectionName = 'media';
+
+const toUniqueKey = (mediaKey: string): string => `${collectionName}.mediaKey:${mediaKey}`;
 
 const mediaCollection = (records: RecordStore): AccountRepository<Media> =>
   new AccountRepository<Media>(records, 'media', { unique: { mediaKey: 'system' } });
@@ -27,6 +29,17 @@ export const insertMedia = (
 
 export const findByKey = (records: RecordStore, key: string): Promise<Media | null> =>
   records.findByUnique<Media>(collectionName, 'mediaKey', key);
+
+/** Returns the files with the keys, by key. */
+export async function findByKeys(records: RecordStore, keys: readonly string[]): Promise<Map<string, Media>> {
+  const holders = await findByIds(
+    records.uniqueValues,
+    keys.map((key) => toUniqueKey(key)),
+  );
+  const ids = holders.map(({ recordId }) => recordId);
+  const found = await findByIds(mediaOfAllAccounts(records), ids);
+  return new Map(found.map((media) => [media.mediaKey, media]));
+}
 
 /** Returns a file of any account; the caller checks whether it is visible. */
 export const findMedia = (records: RecordStore, id: number): Promise<Media | null> =>
@@ -55,7 +68,7 @@ export const unprotectAll = async (records: RecordStore, scope: Scope, vehicleId
 
 /** Deletes the unique key of a removed record, which a process that died while creating it may have left. */
 export const deleteUniqueKey = async (records: RecordStore, key: string, recordId: number): Promise<void> => {
-  await records.uniqueValues.deleteOne({ _id: `${collectionName}.mediaKey:${key}`, recordId });
+  await records.uniqueValues.deleteOne({ _id: toUniqueKey(key), recordId });
 };
 
 /** Returns one page of the files of a vehicle. */

@@ -141,10 +141,12 @@ async function listInState(
 export async function findDevice(
   records: RecordStore,
   imei: string,
-): Promise<{ known: boolean; accountId: number | null; cameraUtcOffset: string }> {
+): Promise<{ known: boolean; accountId: number | null; vehicleId: number | null; cameraUtcOffset: string }> {
   const vehicle = await findVehicleByImei(records, imei);
-  if (vehicle === null) return { known: false, accountId: null, cameraUtcOffset: defaultCameraUtcOffset };
-  return { known: true, accountId: vehicle.accountId, cameraUtcOffset: vehicle.cameraUtcOffset };
+  if (vehicle === null)
+    return { known: false, accountId: null, vehicleId: null, cameraUtcOffset: defaultCameraUtcOffset };
+  const { _id: vehicleId, accountId, cameraUtcOffset } = vehicle;
+  return { known: true, accountId, vehicleId, cameraUtcOffset };
 }
 
 /** Returns the vehicle of a terminal in any account by canonical number; null for an unknown terminal. */

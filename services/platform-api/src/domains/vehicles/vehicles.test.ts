@@ -151,10 +151,15 @@ describe('vehicles', () => {
   it('makes the terminal known, and returns its number as it was written', async () => {
     const imei = newImei();
     const find = () => request(harness.bus, findDevice, { imei: imei.slice(1) }, { timeoutMs: 3_000 });
-    expect(await find()).toEqual({ known: false, accountId: null, cameraUtcOffset: '+08:00' });
+    expect(await find()).toEqual({ known: false, accountId: null, vehicleId: null, cameraUtcOffset: '+08:00' });
     const vehicle = await create({ imei, camera_utc_offset: '+05:30' });
     expect(vehicle['imei']).toBe(imei);
-    expect(await find()).toEqual({ known: true, accountId: harness.ours.accountId, cameraUtcOffset: '+05:30' });
+    expect(await find()).toEqual({
+      known: true,
+      accountId: harness.ours.accountId,
+      vehicleId: vehicle.id,
+      cameraUtcOffset: '+05:30',
+    });
     expect((await owner.put(`/api/vehicles/${vehicle.id}`, { imei: null })).data['imei']).toBeNull();
     expect(await find()).toMatchObject({ known: false });
   });

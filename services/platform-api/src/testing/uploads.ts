@@ -1,0 +1,30 @@
+import { createReservation, type UploadRecord, UploadRepository } from '@fleet/storage';
+import type { Vehicle } from '../domains/vehicles/schema.ts';
+import type { PlatformHarness } from './platform-harness.ts';
+
+let count = 0;
+
+/** Stores an upload of a vehicle, `uploading` by default, and returns its record. */
+export async function storeUpload(
+  { deps }: Pick<PlatformHarness, 'deps'>,
+  { accountId, _id: vehicleId, imei }: Pick<Vehicle, 'accountId' | '_id' | 'imei'>,
+  more: Partial<UploadRecord> = {},
+): Promise<UploadRecord> {
+  count += 1;
+  const startMs = Date.parse('2026-01-31T02:00:00Z') + count * 60_000;
+  const clip = {
+    ...{ imei: imei ?? '1', channel: 1, startMs, endMs: startMs + 30_000 },
+    ...{ mediaType: 3, streamType: 0, storageType: 0, alarmFlags: '0' },
+  };
+  const reservation = createReservation(clip, {
+    accountId,
+    vehicleId,
+    requestedBy: null,
+    ...{ shownImei: clip.imei, askedImei: clip.imei, cameraUtcOffset: '+08:00' },
+    ...{ reservedUntilMs: 0, mobileNetwork: true },
+  });
+  const record: UploadRecord = { ...reservation, status: 'uploading', ...more };
+  const uploads = new UploadRepository(deps.database);
+  if (!(await uploads.reserve(record))) throw new Error('the clip has an upload');
+  return (await uploads.find(record._id)) as UploadRecord;
+}
