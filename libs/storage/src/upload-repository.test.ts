@@ -56,7 +56,7 @@ const createRecord = (clip: Clip, more: Partial<UploadRecord> = {}): UploadRecor
 async function stored(more: Partial<UploadRecord> = {}, clip = createClip(newImei())): Promise<UploadRecord> {
   const record = createRecord(clip, more);
   expect(await records.reserve(record)).toBe(true);
-  return record;
+  return { ...record, number: (await records.find(record._id))?.number ?? 0 };
 }
 
 const inAMinute = (): number => Date.now() + 60_000;
@@ -102,7 +102,10 @@ describe('a reservation', () => {
       const requestedStatuses = Array.from({ length: 50 }, () => createRecord(clip));
       const won = await Promise.all(requestedStatuses.map((record, index) => both[index % 2]?.reserve(record)));
       expect(won.filter(Boolean)).toHaveLength(1);
-      expect(await records.findByClip(clipKey(clip))).toEqual(requestedStatuses[won.indexOf(true)]);
+      expect(await records.findByClip(clipKey(clip))).toEqual({
+        ...requestedStatuses[won.indexOf(true)],
+        number: expect.any(Number),
+      });
     } finally {
       await other.close();
     }
@@ -274,7 +277,7 @@ describe('a conclusion from the files', () => {
 
   it('may leave the status and the time of its change', async () => {
     const seen = await stored({ status: 'uploading' });
-    expect(await records.finalize(seen, { silentMs: 5 })).toEqual({ ...seen, silentMs: 5 });
+    expect(await records.finalize(seen, { silentMs: 5 })).toEqual({ ...seen, silentMs: 5, revision: 1 });
   });
 
   it('is limited to the pod that stores the files', async () => {
@@ -314,6 +317,8 @@ describe('the indexes', () => {
       clipKey_1: true,
       'clip.imei_1_createdAtMs_-1': false,
       status_1_changedAtMs_1: false,
+      'accountId_1_number_-1_vehicleId_1_status_1_createdAtMs_1': false,
+      'vehicleId_1_number_-1_status_1_createdAtMs_1': false,
     });
   });
 

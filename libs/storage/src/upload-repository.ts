@@ -147,6 +147,7 @@ export class UploadRepository {
     return this.#update(
       { _id: id, status, $or: [{ control: null }, { 'control.untilMs': { $lt: Date.now() } }] },
       { control: { token, untilMs } },
+      false,
     );
   }
 
@@ -222,8 +223,13 @@ export class UploadRepository {
     for (const name of ['clip.imei_1', 'status_1', 'accountId_1']) await dropIndexIfExists(this.#uploads, name);
   }
 
-  async #update(filter: Filter<UploadRecord>, fields: Partial<UploadRecord>): Promise<UploadRecord | null> {
-    const update: UpdateFilter<UploadRecord> = { $set: fields, $inc: { revision: 1 } };
+  /** Callers that only lock the record leave its revision unchanged. */
+  async #update(
+    filter: Filter<UploadRecord>,
+    fields: Partial<UploadRecord>,
+    isCounted = true,
+  ): Promise<UploadRecord | null> {
+    const update: UpdateFilter<UploadRecord> = { $set: fields, ...(isCounted ? { $inc: { revision: 1 } } : {}) };
     return this.#uploads.findOneAndUpdate(filter, update, { returnDocument: 'after' });
   }
 }

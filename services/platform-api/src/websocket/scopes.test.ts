@@ -39,7 +39,10 @@ describe('the scopes of the API key', () => {
     const { id } = await live.newVehicle();
     const event = live.notification(id);
     const types = ['media', 'stream', 'upload', 'command'] as const;
-    const records = types.map((type) => ({ type, data: { id: 5, vehicle_id: id } }));
+    const records = types.map((type) => ({
+      type,
+      data: { id: 5, vehicle_id: id, media_id: 5, download_url: null, mp4: { status: 'completed', url: null } },
+    }));
     live.publish(id, [...records, { ...event, data: { ...event.data, media: [{ id: 5, kind: 'image' }] } }]);
     for (const client of [...read, video, command]) {
       await client.next('notification');
@@ -48,8 +51,11 @@ describe('the scopes of the API key', () => {
     expect(typesOf(video)).toEqual(['media', 'stream', 'upload', 'command']);
     const url = expect.stringContaining('/api/dashcam-media/5/file?');
     expect(video.of('media')[0]?.data).toMatchObject({ id: 5, url });
+    const mp4 = { status: 'completed', url: expect.stringMatching(/dashcam-media\/5\/file\?.*&format=mp4$/) };
+    expect(video.of('upload')[0]?.data).toMatchObject({ download_url: url, mp4 });
     expect(filesOf(video)).toEqual([[{ id: 5, kind: 'image', url }]]);
     expect(typesOf(command)).toEqual(['stream', 'upload', 'command']);
+    expect(command.of('upload')[0]?.data).toMatchObject({ download_url: null, mp4: { url: null } });
     for (const client of read) expect(typesOf(client)).toEqual(['command']);
     for (const client of [...read, command]) expect(filesOf(client)).toEqual([[]]);
   });
