@@ -69,7 +69,8 @@ describe('GET /api/user/downloaded-dashcam-videos', () => {
         video_end_time: expect.stringMatching(/^2026-01-31T1\d:\d\d:30\+08:00$/),
         ...{ filesize: 250, status: 'uploading', filename: 'clip.h264' },
         ...{ vehicle_id: vehicle._id, vehicle_no: vehicle.vehicleNo, requested_by: harness.ours.owner.id },
-        ...{ completed_at: null, media_id: null, download_url: null, thumbnail_url: null, duration_seconds: 30 },
+        ...{ completed_at: null, media_id: null, download_url: null, duration_seconds: 30 },
+        ...{ thumbnail_url: null, thumbnail_width: null },
         ...{ error: null, percent: 25, bytes_per_second: 50, seconds_left: 15, mp4: null },
       },
     ]);

@@ -1,4 +1,5 @@
 import { isExternalUpload, type ListedUpload, type Mp4Job } from '@fleet/storage';
+import { toThumbnailUrl } from '../media/responses.ts';
 import type { Media } from '../media/schema.ts';
 import type { Vehicle } from '../vehicles/schema.ts';
 import { computeProgress } from './progress.ts';
@@ -51,7 +52,8 @@ export function toDownloadEvent({ upload, vehicle, media }: Download, nowMs = Da
     media_id: media?._id ?? null,
     download_url: null,
     thumbnail_url: null,
-    duration_seconds: (clip.endMs - clip.startMs) / 1_000,
+    thumbnail_width: media?.preview?.thumbnail.width ?? null,
+    duration_seconds: (media?.preview?.durationMs ?? clip.endMs - clip.startMs) / 1_000,
     error: status !== 'failed' ? null : (failures[reason ?? ''] ?? 'The upload failed.'),
     percent,
     bytes_per_second: bytesPerSecond,
@@ -73,16 +75,14 @@ export const toDownloadResponse = (download: Download, urlOf: FileUrlOf): Downlo
   withUrls(toDownloadEvent(download), urlOf);
 
 /** Adds the URLs of one user to a record. */
-export function withUrls<T extends Pick<DownloadResponse, 'media_id' | 'mp4' | 'status'>>(
-  record: T,
-  urlOf: FileUrlOf,
-): T {
-  const { media_id: mediaId, mp4 } = record;
+export function withUrls(record: DownloadResponse, urlOf: FileUrlOf): DownloadResponse {
+  const { media_id: mediaId, mp4, thumbnail_width: thumbnailWidth } = record;
   if (mediaId === null || urlOf === null) return record;
   const url = urlOf(mediaId);
   return {
     ...record,
     download_url: url,
+    thumbnail_url: thumbnailWidth === null ? null : toThumbnailUrl(url),
     mp4: mp4?.status === 'completed' ? { ...mp4, url: `${url}&format=mp4` } : mp4,
   };
 }

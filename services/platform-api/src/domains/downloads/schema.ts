@@ -34,7 +34,8 @@ export const downloadResponseSchema = Type.Object(
     completed_at: nullable(time),
     media_id: nullable({ ...recordId, description: 'File of the clip; null until it is completed.' }),
     download_url: nullable(Type.String({ description: 'Opens without headers; valid for 8 hours.' })),
-    thumbnail_url: nullable(Type.String()),
+    thumbnail_url: nullable(Type.String({ description: 'Null while there is no thumbnail, like its width.' })),
+    thumbnail_width: nullable(Type.Integer({ minimum: 1 })),
     duration_seconds: nullable(Type.Number({ minimum: 0 })),
     error: nullable(Type.String({ description: 'Why the upload failed.' })),
     percent: nullable(
