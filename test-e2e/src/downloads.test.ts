@@ -53,7 +53,8 @@ describe('downloads', () => {
     expect(Number(first['seconds_left'])).toBeLessThan(60);
     await waitForDownload(
       dashcam,
-      ({ percent, filesize }) => Number(percent) > Number(first['percent']) && Number(filesize) > Number(first['filesize']),
+      ({ percent, filesize }) =>
+        Number(percent) > Number(first['percent']) && Number(filesize) > Number(first['filesize']),
       'more progress',
     );
     const done = await waitForDownload(dashcam, ({ download_url: url }) => url !== null, 'the file');

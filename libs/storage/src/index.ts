@@ -1,3 +1,4 @@
+export { allocateIds } from './allocate-ids.ts';
 export { compareAndSet, type ValueChange } from './compare-and-set.ts';
 export { type DelayedJobKeys, DelayedJobs } from './delayed-jobs.ts';
 export {
@@ -18,7 +19,6 @@ export {
   readLastSeenMs,
   releaseDevice,
 } from './device-state.ts';
-export { allocateIds } from './allocate-ids.ts';
 export { findByIds } from './find-by-ids.ts';
 export { insertIgnoringDuplicates } from './insert-ignoring-duplicates.ts';
 export { acquireLease, Lease, type LeaseRecord, releaseLease } from './lease.ts';
@@ -82,6 +82,7 @@ export {
   type TerminalAudio,
   type TerminalProfile,
 } from './terminal-profile.ts';
+export { type ListedUpload, UploadList, type UploadScope } from './upload-list.ts';
 export {
   type Clip,
   clipKey,
@@ -95,7 +96,6 @@ export {
   uploadStatuses,
   uploadUserName,
 } from './upload-record.ts';
-export { type ListedUpload, UploadList, type UploadScope } from './upload-list.ts';
 export { UploadRepository } from './upload-repository.ts';
 export { WebhookRepository } from './webhook-repository.ts';
 export {

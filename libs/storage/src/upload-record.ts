@@ -132,7 +132,14 @@ export const clipKey = (clip: Clip, accountId: number | null = null): string =>
 /** Data of a reservation in addition to its clip; nothing has been sent yet. */
 export type Reservation = Pick<
   UploadRecord,
-  'accountId' | 'vehicleId' | 'requestedBy' | 'shownImei' | 'askedImei' | 'cameraUtcOffset' | 'reservedUntilMs' | 'mobileNetwork'
+  | 'accountId'
+  | 'vehicleId'
+  | 'requestedBy'
+  | 'shownImei'
+  | 'askedImei'
+  | 'cameraUtcOffset'
+  | 'reservedUntilMs'
+  | 'mobileNetwork'
 >;
 
 /** Returns a new record of a clip that is about to be requested. */

@@ -65,7 +65,8 @@ export class OutgoingEvent {
   /** Returns what adds the viewer's URLs; null for an event that every viewer of an audience receives alike. */
   #findUrls({ fileUrlOf, streamUrlsOf }: ViewerUrls): ((data: Data) => Data) | null {
     if (this.type === 'stream') return streamUrlsOf;
-    const hasFiles = ['media', 'upload'].includes(this.type) || (this.type === 'notification' && mediaFiles(this.data).length > 0);
+    const hasFiles =
+      ['media', 'upload'].includes(this.type) || (this.type === 'notification' && mediaFiles(this.data).length > 0);
     return hasFiles && fileUrlOf !== null ? (data) => withFileUrls(this.type, data, fileUrlOf) : null;
   }
 }

@@ -41,7 +41,14 @@ describe('the scopes of the API key', () => {
     const types = ['media', 'stream', 'upload', 'command'] as const;
     const records = types.map((type) => ({
       type,
-      data: { id: 5, vehicle_id: id, media_id: 5, thumbnail_width: null, download_url: null, mp4: { status: 'completed', url: null } },
+      data: {
+        id: 5,
+        vehicle_id: id,
+        media_id: 5,
+        thumbnail_width: null,
+        download_url: null,
+        mp4: { status: 'completed', url: null },
+      },
     }));
     live.publish(id, [...records, { ...event, data: { ...event.data, media: [{ id: 5, kind: 'image' }] } }]);
     for (const client of [...read, video, command]) {
