@@ -228,8 +228,13 @@ describe('events other than locations', () => {
       const reservation = { shownImei: imei, askedImei: imei, cameraUtcOffset: '+08:00', reservedUntilMs: 0 };
       const record = {
         ...createReservation(clip(imei), { ...reservation, mobileNetwork: true, requestedBy: 7 }),
-        ...({ status: 'uploading', number: 1, filename: 'clip.h264', filesize: 500, expectedBytes: 2_000 } as const),
-        ...{ bytesPerSecond: 100, lastByteAtMs: Date.now() },
+        status: 'uploading' as const,
+        number: 1,
+        filename: 'clip.h264',
+        filesize: 500,
+        expectedBytes: 2_000,
+        bytesPerSecond: 100,
+        lastByteAtMs: Date.now(),
       };
       const uploadId = record._id;
       await harness.deps.database.collection<typeof record>('uploads').insertOne(record);
@@ -239,8 +244,15 @@ describe('events other than locations', () => {
         return liveEvents.of('upload', id).length > 0;
       });
       expect(liveEvents.of('upload', id)[0]).toMatchObject({
-        ...{ status: 'uploading', filename: 'clip.h264', vehicle_id: id, requested_by: 7 },
-        ...{ percent: 25, bytes_per_second: 100, seconds_left: 15, download_url: null, mp4: null },
+        status: 'uploading',
+        filename: 'clip.h264',
+        vehicle_id: id,
+        requested_by: 7,
+        percent: 25,
+        bytes_per_second: 100,
+        seconds_left: 15,
+        download_url: null,
+        mp4: null,
       });
     });
   });

@@ -13,15 +13,24 @@ export async function storeUpload(
   count += 1;
   const startMs = Date.parse('2026-01-31T02:00:00Z') + count * 60_000;
   const clip = {
-    ...{ imei: imei ?? '1', channel: 1, startMs, endMs: startMs + 30_000 },
-    ...{ mediaType: 3, streamType: 0, storageType: 0, alarmFlags: '0' },
+    imei: imei ?? '1',
+    channel: 1,
+    startMs,
+    endMs: startMs + 30_000,
+    mediaType: 3,
+    streamType: 0,
+    storageType: 0,
+    alarmFlags: '0',
   };
   const reservation = createReservation(clip, {
     accountId,
     vehicleId,
     requestedBy: null,
-    ...{ shownImei: clip.imei, askedImei: clip.imei, cameraUtcOffset: '+08:00' },
-    ...{ reservedUntilMs: 0, mobileNetwork: true },
+    shownImei: clip.imei,
+    askedImei: clip.imei,
+    cameraUtcOffset: '+08:00',
+    reservedUntilMs: 0,
+    mobileNetwork: true,
   });
   const record: UploadRecord = { ...reservation, status: 'uploading', ...more };
   const uploads = new UploadRepository(deps.database);
