@@ -103,8 +103,6 @@ export async function makeTenantData(harness: PlatformHarness, tenant: Tenant, m
       notification: await notificationOf(harness, tenant, given),
       delivery: await deliveryOf(harness, tenant, { ...given, webhookId: links['webhook'] }),
       upload: (await storeUpload(harness, { ...tenant, _id: vehicle.id, imei }, { status: 'completed' }))._id,
-      notification: await notificationOf(harness, tenant, { mark, imei, vehicleId: vehicle.id }),
-      delivery: await deliveryOf(harness, tenant, { mark, imei, vehicleId: vehicle.id, webhookId: links['webhook'] }),
     },
   };
 }
