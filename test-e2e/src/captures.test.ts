@@ -166,7 +166,7 @@ describe('a capture', () => {
     expect(await findError(capture(vehicleId, isOffline ? 'wait=0' : 'channelId=9'))).toBe(error);
   });
 
-  it('of another tenant, of an unknown vehicle and of a device without a vehicle is 404', async () => {
+  it('of an unknown vehicle, and of a device without a vehicle, is 404', async () => {
     expect(await findError(capture(999_999_999))).toBe('404 vehicle_not_found');
     expect(await findError(client.request('/dashcam-captures/0123456789abcdef01234567'))).toBe('404 not_found');
     const imei = uniquePhone();
@@ -182,11 +182,12 @@ describe('a picture that cannot be decoded', () => {
     const location = terminal.createHandlerContext().vehicle.location();
     const body = { multimediaId: 9, type: 0, format: 0, eventCode: 1, channel: 1, location, data };
     terminal.send({ messageId: multimediaData.id, body: encodeBody(multimediaData, body, terminal.options.edition) });
-    const [file] = await waitFor(async () => {
-      const files = await client.listAll(`/vehicles/${vehicleId}/list-dashcam-media`);
-      return files.length > 0 && files;
-    }, 'the picture');
-    expect(file).toMatchObject({ thumbnail_url: null, width: null, capture_id: null });
+    const listFiles = () => client.listAll(`/vehicles/${vehicleId}/list-dashcam-media`);
+    await waitFor(async () => (await listFiles()).length === 1, 'the damaged picture');
+    const [readable] = filesOf(await capture(vehicleId));
+    expect(readable?.['thumbnail_url']).not.toBeNull();
+    const damaged = (await listFiles()).find(({ id }) => id !== readable?.['id']);
+    expect(damaged).toMatchObject({ thumbnail_url: null, width: null, capture_id: null });
   });
 });
 
@@ -203,6 +204,33 @@ describe('a terminal that cannot take pictures', () => {
     expect(video).toMatchObject({ codec: 'mjpeg' });
     expect(video.width).toBeLessThanOrEqual(320);
     expect(video.height).toBeLessThanOrEqual(240);
+  });
+});
+
+describe('live video of a capture', () => {
+  const streamPath = (vehicleId: number) => `/vehicles/${vehicleId}/v2/get-dashcam-stream?channelId=1&autoStart=false`;
+
+  it('is stopped afterwards, also with H.265', async () => {
+    const camera = { video: 'h265', audio: 'g711a' } as const;
+    const { vehicleId, terminal } = await createDashcam({ video: { codec: 'h265' }, camera });
+    terminal.setBehaviour({ kind: 'refusing', result: 1 }, 0x8801);
+    const captured = await capture(vehicleId, 'quality=max&wait=60');
+    expect(captured).toMatchObject({ status: 'completed', method: 'stream' });
+    const { video } = await probeMedia(await download(filesOf(captured)[0]?.['url']));
+    expect(video).toMatchObject({ codec: 'mjpeg', width: filesOf(captured)[0]?.['width'] });
+    await waitFor(
+      async () => (await findError(client.request(streamPath(vehicleId)))) === '404 not_streaming',
+      'the end of the stream',
+      20_000,
+    );
+  });
+
+  it('continues if it was running', async () => {
+    const { vehicleId, terminal } = await createDashcam();
+    terminal.setBehaviour({ kind: 'refusing', result: 1 }, 0x8801);
+    await client.requestData(`/vehicles/start-dashcam-stream/${vehicleId}`, {});
+    expect(await capture(vehicleId)).toMatchObject({ status: 'completed', method: 'stream' });
+    expect(await client.requestData(streamPath(vehicleId))).toMatchObject({ status: 'streaming' });
   });
 });
 

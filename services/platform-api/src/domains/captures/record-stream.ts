@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { BusError, callUseCase, deviceApi, type LiveRecording, recordLive } from '@fleet/bus';
 import { AppError } from '@fleet/service-kit';
 import type { Deps } from '../../platform/deps.ts';
@@ -16,6 +17,10 @@ const videoOnly = 1;
 const audioAndVideo = 0;
 const closeStream = { control: 0, closeType: 0, streamType: 0 } as const;
 
+/** Time in which the media service notices that the recording has ended. */
+const viewerLeaveTimeoutMs = 1_000;
+const viewerPollIntervalMs = 100;
+
 const mainStream = 0;
 const subStream = 1;
 
@@ -29,14 +34,23 @@ export const recordingTimeoutMs = ({ durationSeconds }: Pick<Capture, 'durationS
  */
 export async function recordStream(deps: RecordStreamDeps, capture: Capture, trace: RequestTrace): Promise<void> {
   const { imei, channelId } = capture;
-  const isRunning = (await readStreamState(deps, imei, channelId)) !== null;
-  if (!isRunning) await startStream(deps, capture, trace);
+  if ((await readStreamState(deps, imei, channelId)) !== null) {
+    try {
+      return await record(deps, capture, trace);
+    } catch (error) {
+      // Its last viewer may have stopped it concurrently.
+      if (!isUpstreamError(error) || (await readStreamState(deps, imei, channelId)) !== null) throw error;
+    }
+  }
+  await startStream(deps, capture, trace);
   try {
     await record(deps, capture, trace);
   } finally {
-    if (!isRunning) await stopIfUnwatched(deps, capture, trace);
+    await stopIfUnwatched(deps, capture, trace);
   }
 }
+
+const isUpstreamError = (error: unknown): boolean => error instanceof AppError && error.code === 'upstream_error';
 
 async function startStream(
   { bus }: RecordStreamDeps,
@@ -73,14 +87,25 @@ async function record({ bus }: RecordStreamDeps, capture: Capture, { correlation
   }
 }
 
+/** Returns true for a stream without viewers. The media service may notice the end of the recording a little later. */
+async function isUnwatched(deps: RecordStreamDeps, imei: string, channel: number): Promise<boolean> {
+  const deadlineMs = performance.now() + viewerLeaveTimeoutMs;
+  for (;;) {
+    const state = await readStreamState(deps, imei, channel);
+    if (state === null) return false;
+    if (state.viewers === 0) return true;
+    if (state.viewers > 1 || performance.now() >= deadlineMs) return false;
+    await delay(viewerPollIntervalMs);
+  }
+}
+
 async function stopIfUnwatched(
   deps: RecordStreamDeps,
   { imei, channelId: channel }: Capture,
   trace: RequestTrace,
 ): Promise<void> {
   try {
-    const state = await readStreamState(deps, imei, channel);
-    if (state === null || state.viewers > 0) return;
+    if (!(await isUnwatched(deps, imei, channel))) return;
     const request = { imei, channel, ...closeStream };
     await callDevice((options) => callUseCase(deps.bus, deviceApi.controlLive, request, options), trace);
   } catch (error) {
