@@ -5,7 +5,8 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from '@jest/globals';
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), '../../..');
-const files = execFileSync('git', ['ls-files', '*.md', '*.ts'], { cwd: root, encoding: 'utf8' }).split('\n');
+const tracked = execFileSync('git', ['ls-files'], { cwd: root, encoding: 'utf8' }).split('\n');
+const files = tracked.filter((file) => /\.(?:md|ts)$/.test(file));
 const read = (file: string): string => readFileSync(join(root, file), 'utf8');
 /** The anchor that GitHub gives a heading. */
 const toAnchor = (heading: string): string =>
@@ -38,5 +39,68 @@ describe('documentation', () => {
       .flatMap((file) => [...read(file).matchAll(/docs\/reference\/[\w-]+\.md/g)].map(([page]) => page));
     expect([...new Set(named)].filter((page) => !existsSync(join(root, page)))).toEqual([]);
     expect(named.length).toBeGreaterThan(0);
+  });
+
+  it('names only source files that exist', () => {
+    const isKnown = (path: string): boolean => tracked.some((file) => file === path || file.endsWith(`/${path}`));
+    const unknown = files
+      .filter((file) => file.endsWith('.md') && existsSync(join(root, file)))
+      .flatMap((file) =>
+        [...read(file).matchAll(/`(?:\.\.\/)*([\w-]+(?:[./][\w-]+)*\.(?:ts|mjs))`/g)].flatMap(([, path = '']) =>
+          isKnown(path) ? [] : [`${file}: ${path}`],
+        ),
+      );
+    expect(unknown).toEqual([]);
+  });
+
+  it('names only scripts that package.json has', () => {
+    const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
+    const named = files
+      .filter((file) => file.endsWith('.md') && existsSync(join(root, file)))
+      .flatMap((file) => [...read(file).matchAll(/\bnpm run ([\w:-]+)/g)].map(([, script = '']) => script));
+    expect([...new Set(named)].filter((script) => scripts[script] === undefined)).toEqual([]);
+    expect(named.length).toBeGreaterThan(0);
+  });
+});
+
+interface Operation {
+  readonly operationId?: string;
+  readonly summary?: string;
+  readonly description?: string;
+}
+
+/** First words of summaries that are no imperatives. */
+const noImperative = /^(?:a|an|the|this|returns|gets|lists|creates|sends|starts|stops|get\w*ing)$/i;
+
+describe.each([
+  'device-api/openapi.json',
+  'device-api/partner-openapi.json',
+  'device-api/video-openapi.json',
+  'platform-api/openapi.json',
+])('the operations of %s', (file) => {
+  const document = JSON.parse(read(`services/${file}`)) as { paths: Record<string, Record<string, Operation>> };
+  const operations = Object.values(document.paths)
+    .flatMap((methods) => Object.values(methods))
+    .filter(({ operationId }) => operationId !== undefined);
+
+  it('have imperative summaries of at most six words, without a period', () => {
+    const isGood = ({ summary = '' }: Operation): boolean => {
+      const words = summary.split(' ');
+      return (
+        /^[A-Z][\w-]*,? ?/.test(summary) &&
+        words.length <= 6 &&
+        !summary.endsWith('.') &&
+        !noImperative.test(words[0] ?? '')
+      );
+    };
+    expect(operations.length).toBeGreaterThan(0);
+    expect(operations.filter((operation) => !isGood(operation)).map(({ summary }) => summary)).toEqual([]);
+  });
+
+  it('have descriptions in the words of the glossary', () => {
+    const privateWords = /\b(?:tell|tells|told|anew|whoever|meanwhile|nobody|somebody|can not|so many|of before)\b/i;
+    const texts = operations.flatMap(({ summary = '', description = '' }) => [summary, description]);
+    expect(texts.filter((text) => privateWords.test(text))).toEqual([]);
+    expect(operations.filter(({ description }) => description === undefined)).toEqual([]);
   });
 });

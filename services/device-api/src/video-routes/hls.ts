@@ -75,7 +75,7 @@ export const hlsFile = (deps: Deps) =>
     ...shared,
     path: '/:imei/:channel/hls/:file',
     operationId: 'readHlsFile',
-    summary: 'Get a file of an HLS playlist',
+    summary: 'Get an HLS segment or playlist',
     description: 'Players take the addresses of these files from the playlist.',
     params: Type.Object({
       ...params,
