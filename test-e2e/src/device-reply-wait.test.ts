@@ -66,6 +66,12 @@ describe('the device reply timeout with the settings of a real start', () => {
     const countUnmatched = (): Promise<number> =>
       readCounter(harness, 'jt808-gateway', 'gateway_unmatched_responses_total', { reason: 'late' });
     const unmatchedBefore = await countUnmatched();
+    const countTimedOut = async (): Promise<number> => {
+      const count = (kind: string): Promise<number> =>
+        readCounter(harness, 'jt808-gateway', 'gateway_commands_total', { kind, outcome: 'timedOut' });
+      return (await count('startLive')) + (await count('controlLive'));
+    };
+    const timedOutBefore = await countTimedOut();
 
     const camera = `imei=${terminal.phone}&channel=1`;
     const shortWait = expectShortWait();
@@ -91,6 +97,8 @@ describe('the device reply timeout with the settings of a real start', () => {
     for (const { messageId, other } of once) expect(other.receivedFrames(messageId)).toHaveLength(1);
     expect((await api(`/realtime/stream.flv?${camera}`)).status).toBe(404);
 
+    // The gateway starts its timers after the callers, so these commands of two terminals may still be pending there.
+    await waitFor(async () => (await countTimedOut()) === timedOutBefore + 4, 'the gateway to end the commands');
     // Same product, terminal and connection: the next command gets its own reply instead of the late one.
     terminal.setBehaviour({ kind: 'slow', delayMs: 700 });
     const next = measureReply(`/realtime/start-stream?${camera}`);

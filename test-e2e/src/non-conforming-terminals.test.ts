@@ -46,6 +46,9 @@ const countUnmatched = (reason: string): Promise<number> =>
 /** Pauses a channel that does not stream, which a regular terminal refuses. */
 const refusedPause = { response_id: '0x9102', result: 'failure' };
 
+const countTimedOut = (): Promise<number> =>
+  readCounter(harness, 'jt808-gateway', 'gateway_commands_total', { outcome: 'timedOut' });
+
 async function expectWorks(terminal: { phone: string }): Promise<void> {
   const reply = await control(terminal);
   expect([reply.status, JSON.parse(reply.text)]).toEqual([200, refusedPause]);
@@ -70,17 +73,21 @@ describe('non-conforming replies', () => {
     const terminal = await harness.startTerminal();
     terminal.setBehaviour({ kind: 'silent' });
     const before = await countUnmatched('late');
+    const timedOutBefore = await countTimedOut();
     expect(expectApiError(await start(terminal), 504)).toBe('The device did not reply in time.');
+    // The gateway starts its timer after the caller, so the command may still be pending there.
+    await waitFor(async () => (await countTimedOut()) > timedOutBefore, 'the gateway to end the command');
     const [late] = terminal.receivedFrames(0x9101);
     if (late === undefined) throw new Error('no command received');
 
     const next = start(terminal, 2);
     const command = await waitFor(() => terminal.receivedFrames(0x9101)[1], 'the next command');
+    // The gateway reads them in this order.
     createGeneralResponse(terminal, late, 3);
-    await waitFor(async () => (await countUnmatched('late')) === before + 1, 'the late reply to be counted');
     createGeneralResponse(terminal, command, 1);
     const reply = await next;
     expect([reply.status, JSON.parse(reply.text)]).toEqual([200, { response_id: '0x9101', result: 'failure' }]);
+    expect(await countUnmatched('late')).toBe(before + 1);
     terminal.resetBehaviour();
     await expectWorks(terminal);
   }, 60_000);
