@@ -6,6 +6,7 @@ import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { openFakeMediaPod } from '../../testing/fake-media-pod.ts';
 import { FakeTerminals, generalResponse, newImei } from '../../testing/fake-terminals.ts';
+import { LiveClient } from '../../testing/live-client.ts';
 import { publishMediaStored, storedPicture } from '../../testing/media-files.ts';
 import { newCapture } from '../../testing/media-records.ts';
 import { type ApiResponse, type Client, PlatformHarness } from '../../testing/platform-harness.ts';
@@ -126,6 +127,19 @@ describe('a capture', () => {
     expect(mediaOf({ data }).map((file) => file.capture_id)).toEqual([data['capture_id'], data['capture_id']]);
     const { items } = await api.get(`/api/vehicles/${id}/list-dashcam-media`);
     expect(items.filter((file) => file['capture_id'] === null)).toHaveLength(1);
+  });
+
+  it('is named by the media events of the websocket', async () => {
+    const { id, imei } = await newVehicle();
+    const { body } = await api.get('/api/user/generate-websocket-token');
+    const client = await LiveClient.ready(harness.base, `?token=${(body as { token: string }).token}`);
+    client.send({ type: 'subscribe', vehicles: [id], events: ['media'] });
+    await client.next('subscribed');
+    const pending = await capture(id, 'wait=0');
+    await sendPicture(imei, 8);
+    await client.next('media');
+    expect(client.of('media')[0]?.data).toMatchObject({ capture_id: pending.data['capture_id'], vehicle_id: id });
+    client.ws.terminate();
   });
 
   it('has one picture each, if many arrive at once and each is reported twice', async () => {
