@@ -103,19 +103,25 @@ async function openBackends(config: Config, pod: string, lifecycle: Lifecycle, l
   return { bus, redis, commandClient };
 }
 
-async function assemble(config: Config, pod: string, deps: Deps): Promise<MediaService> {
-  const { redis, bus, commandClient, transcoders, lifecycle, log } = deps;
-  const owner = { podId: pod, url: config.MEDIA_HTTP_URL ?? '' };
+/** The parts that hold the streams of this pod. */
+interface Streams {
+  readonly registry: StreamRegistry;
+  readonly claims: StreamClaims;
+  readonly eventPublisher: StreamEventPublisher;
+  readonly streamSwitch: StreamSwitch;
+  readonly profiles: TerminalAudioProfiles;
+  readonly hls: HlsOutputs;
+  readonly counters: IngestCounters;
+}
+
+function createStreams(config: Config, owner: { podId: string; url: string }, deps: Deps): Streams {
+  const { redis, bus, commandClient, transcoders, log } = deps;
   const eventPublisher = new StreamEventPublisher(bus);
   const onRestored = (id: StreamId): void => eventPublisher.invalidate(id);
   const acceptUnsolicited = config.MEDIA_ACCEPT_UNSOLICITED;
   const claims = new StreamClaims({ redis, owner, acceptUnsolicited, onRestored, log });
   const profiles = new TerminalAudioProfiles({ redis, commandClient, log });
-  const aacFormats = new AacFormats({
-    profiles,
-    configured: parseAacFormats(config.MEDIA_AAC_FORMATS),
-    log,
-  });
+  const aacFormats = new AacFormats({ profiles, configured: parseAacFormats(config.MEDIA_AAC_FORMATS), log });
   const registry = new StreamRegistry({
     claims,
     limits: toStreamLimits(config),
@@ -130,15 +136,31 @@ async function assemble(config: Config, pod: string, deps: Deps): Promise<MediaS
   });
   const streamSwitch = new StreamSwitch({ ...deps, registry, renewClaim: (id, claim) => claims.renew(id, claim) });
   const counters: IngestCounters = { connections: 0, unsolicited: 0, invalidSims: 0, droppedPending: 0 };
+  return { registry, claims, eventPublisher, streamSwitch, profiles, hls: new HlsOutputs(log), counters };
+}
 
-  const hls = new HlsOutputs(log);
+async function assemble(config: Config, pod: string, deps: Deps): Promise<MediaService> {
+  const { bus, lifecycle, log } = deps;
+  const owner = { podId: pod, url: config.MEDIA_HTTP_URL ?? '' };
+  const streams = createStreams(config, owner, deps);
+  const { registry, hls } = streams;
+  const http = await openHttp(config, deps, streams);
+  owner.url ||= `http://${config.HOST}:${http.port}`;
+  lifecycle.onStop('streams', () => registry.stop());
+  const { live, history, talk } = await openIngestPorts(config, deps, streams);
+  startPeriodicTasks(deps, streams, [live, history, talk, registry, hls]);
+  serveBus(pod, deps, streams);
+  await bus.flush();
+  const ports = { httpPort: http.port, livePort: live.port, historyPort: history.port, talkPort: talk.port };
+  log.info({ ...ports, url: owner.url }, 'started');
+  return { ...ports, stop: () => lifecycle.stop() };
+}
 
+async function openHttp(config: Config, deps: Deps, streams: Streams): Promise<{ port: number }> {
+  const { redis, bus, transcoders, lifecycle, log } = deps;
+  const { registry, counters } = streams;
   const app = createApp();
-  const api = createApi({
-    log,
-    bodyLimitBytes: 1024,
-    routes: createRoutes(config, { registry, claims, hls, profiles, log }),
-  });
+  const api = createApi({ log, bodyLimitBytes: 1024, routes: createRoutes(config, { ...streams, log }) });
   app.use(
     createAdminRouter(
       lifecycle,
@@ -155,11 +177,13 @@ async function assemble(config: Config, pod: string, deps: Deps): Promise<MediaS
     http.server.closeAllConnections();
     return http.close();
   });
-  owner.url ||= `http://${config.HOST}:${http.port}`;
-  lifecycle.onStop('streams', () => registry.stop());
+  return http;
+}
 
-  const openPort = (kind: StreamKind, port: number) =>
-    openIngestPort({
+async function openIngestPorts(config: Config, deps: Deps, { registry, counters }: Streams) {
+  const { lifecycle, log } = deps;
+  const openPort = async (kind: StreamKind, port: number) => {
+    const ingest = await openIngestPort({
       kind,
       host: config.HOST,
       port,
@@ -169,23 +193,36 @@ async function assemble(config: Config, pod: string, deps: Deps): Promise<MediaS
       onPause: (id, isPaused) => void commandCamera(deps, id, isPaused ? 'pause' : 'play', 'viewers are full'),
       log,
     });
+    lifecycle.onStop(`${kind} ingest`, () => ingest.stop());
+    return ingest;
+  };
   const live = await openPort('live', config.MEDIA_LIVE_PORT);
-  lifecycle.onStop('live ingest', () => live.stop());
   const history = await openPort('history', config.MEDIA_HISTORY_PORT);
-  lifecycle.onStop('history ingest', () => history.stop());
-  const talk = await openPort('talk', config.MEDIA_TALK_PORT);
-  lifecycle.onStop('talk ingest', () => talk.stop());
+  return { live, history, talk: await openPort('talk', config.MEDIA_TALK_PORT) };
+}
 
-  const onError = (error: unknown): void => log.error({ err: error }, 'periodic task failed');
+const reportTaskError =
+  (log: Logger) =>
+  (error: unknown): void =>
+    log.error({ err: error }, 'periodic task failed');
+
+function startPeriodicTasks(deps: Deps, streams: Streams, timed: readonly Timed[]): void {
+  const { registry, claims, eventPublisher, streamSwitch } = streams;
+  const onError = reportTaskError(deps.log);
   for (const [name, intervalMs, task] of [
-    ['timers', timerIntervalMs, () => checkTimers([live, history, talk, registry, hls])],
+    ['timers', timerIntervalMs, () => checkTimers(timed)],
     ['stream events', timerIntervalMs, () => eventPublisher.publishChanges(registry.streams)],
     ['stream types', streamTypeIntervalMs, () => streamSwitch.check()],
     ['claims', claimRenewalIntervalMs, () => registry.renewClaims()],
     ['overdue requests', staleStreamIntervalMs, () => stopTimedOutStreams(deps, claims, eventPublisher)],
     ['orphaned streams', staleStreamIntervalMs, () => endOrphanedStreams(claims, eventPublisher)],
   ] as const)
-    lifecycle.onStop(name, startPeriodicTask(intervalMs, task, onError));
+    deps.lifecycle.onStop(name, startPeriodicTask(intervalMs, task, onError));
+}
+
+function serveBus(pod: string, deps: Deps, { registry, eventPublisher, streamSwitch }: Streams): void {
+  const { redis, bus, lifecycle, log } = deps;
+  const onError = reportTaskError(log);
   const remoteChanges = subscribe(bus, streamChanged, onError, (change) => eventPublisher.onRemoteEnd(change));
   lifecycle.onStop('remote stream events', () => remoteChanges.stop());
   const controlSubscription = subscribeMediaControl(bus, pod, { registry, streamSwitch, log });
@@ -196,13 +233,13 @@ async function assemble(config: Config, pod: string, deps: Deps): Promise<MediaS
   lifecycle.onStop('stream switches', () => streamSwitches.stop());
   const ping = servePing(bus, 'jt1078-media', { onError, isWorking: () => !lifecycle.isStopping && redis.isReady });
   lifecycle.onStop('ping', () => ping.stop());
-  await bus.flush();
-  const ports = { httpPort: http.port, livePort: live.port, historyPort: history.port, talkPort: talk.port };
-  log.info({ ...ports, url: owner.url }, 'started');
-  return { ...ports, stop: () => lifecycle.stop() };
 }
 
-function checkTimers(parts: readonly { check(nowMs: number): void }[]): void {
+interface Timed {
+  check(nowMs: number): void;
+}
+
+function checkTimers(parts: readonly Timed[]): void {
   const nowMs = performance.now();
   for (const part of parts) part.check(nowMs);
 }
