@@ -158,6 +158,9 @@ beforeAll(async () => {
     listRecordings: { hasFurtherRules },
     controlHistoryStream: { hasFurtherRules },
     controlPlayback: { hasFurtherRules },
+    // A reader waits only for the next part of its playlist; a conversation needs a websocket handshake.
+    readPlaylist: { hasFurtherRules },
+    talk: { hasFurtherRules },
     requestUpload: { hasFurtherRules, known: { ...uploadValues, ...inBody(uploadValues) } },
     startHistoryStream: { hasFurtherRules, known: playbackValues },
     startPlayback: { hasFurtherRules, known: inBody(playbackValues) },

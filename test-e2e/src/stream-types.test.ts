@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { type Dashcam, Dashcams } from './testing/dashcams.ts';
 import { readSizes } from './testing/decode.ts';
 import { DeviceApiReplica } from './testing/device-api-replica.ts';
+import { killProcess, waitForRestart } from './testing/faults.ts';
 import { type DedicatedHarness, leaseHarness } from './testing/harness.ts';
 import { Viewer } from './testing/viewer.ts';
 
@@ -78,5 +79,20 @@ describe('the stream type of a channel', () => {
       await replica.stop('SIGKILL');
       low.leave();
     }
+  });
+
+  it('does not outlive a killed media pod', async () => {
+    const dashcam = await dashcams.create();
+    const high = watch(await start(dashcam, 'HIGH'));
+    await waitForSizes(high, [mainSize]);
+    const previousPid = killProcess(harness, 'jt1078-media');
+    await waitFor(() => high.ended !== undefined, 'the end of the response');
+    // Refused while no pod is ready.
+    const restarted = await waitFor(() => start(dashcam, 'LOW').catch(() => null), 'the next start', 60_000);
+    const low = watch(restarted);
+    await waitForSizes(low, [subSize]);
+    expect(await describeStream(dashcam)).toMatchObject({ stream_type: 'LOW' });
+    low.leave();
+    await waitForRestart(harness, 'jt1078-media', previousPid);
   });
 });

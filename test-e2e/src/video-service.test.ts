@@ -98,7 +98,13 @@ describe('the limit on streams of an account', () => {
 describe('every row of the interface', () => {
   const rows = readVideoRows();
 
-  it('is read from its table of nine', () => {
+  it('is in the OpenAPI document', async () => {
+    const { body } = await getJson(videoUrl('/openapi.json'));
+    const { paths } = body as { paths: Readonly<Record<string, object>> };
+    const documented = Object.entries(paths).flatMap(([path, methods]) =>
+      Object.keys(methods).map((method) => `${method.toUpperCase()} ${path.replaceAll(/\{(\w+)\}/g, ':$1')}`),
+    );
+    expect(documented).toEqual(expect.arrayContaining(rows.map(({ method, path }) => `${method} ${path}`)));
     // Without the shared documents there are none.
     expect([0, 9]).toContain(rows.length);
   });
