@@ -219,6 +219,16 @@ const doors = {
   'the video service': () => [harness.product.runtime.video_url, '/openapi.json'] as const,
 };
 
+/** Operations that no generated request can complete. Tests of their own do. */
+const withoutSuccess = new Set([
+  // The devices have no vehicle.
+  'POST /{imei}/media-capture',
+  // Only a playlist names the files that exist.
+  'GET /{imei}/{channel}/hls/{file}',
+  // The requests are no websocket handshakes.
+  'GET /{imei}/{channel}/talk',
+]);
+
 describe('requests of every kind that the OpenAPI document allows or forbids', () => {
   it.each(Object.entries(doors))(
     'get only responses that the document describes, at %s',
@@ -241,7 +251,8 @@ ${result.output}`);
         expect([...result.operations.keys()].toSorted()).toEqual(described.toSorted());
         // Each operation received valid and invalid requests, and at least one device executed it.
         const poor = [...result.operations].filter(
-          ([, { positive, negative, statuses }]) => positive === 0 || negative === 0 || statuses[200] === undefined,
+          ([operation, { positive, negative, statuses }]) =>
+            positive === 0 || negative === 0 || (statuses[200] === undefined && !withoutSuccess.has(operation)),
         );
         expect(poor).toEqual([]);
       } finally {
