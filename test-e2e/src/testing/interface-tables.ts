@@ -12,9 +12,6 @@ export interface InterfaceRow {
 
 const file = resolve('../shared/interface.md');
 
-/** Rows of the dashcam that are not implemented yet. The table of the video service is not part of the Platform API. */
-const laterRows: readonly string[] = [];
-
 /**
  * Returns the rows of the Platform API tables in interface.md. Logs and returns none if the shared documents are
  * absent.
@@ -27,7 +24,8 @@ export function readInterfaceRows(): InterfaceRow[] {
   const text = readFileSync(file, 'utf8');
   const platform = text.slice(text.indexOf('### Platform API: conventions'), text.indexOf('### Pagination'));
   const video = platform.slice(platform.indexOf('#### Video service'), platform.indexOf('#### Sharing and realtime'));
-  return parseRows(platform.replace(video, '')).filter(({ path }) => !laterRows.includes(path));
+  // The table of the video service is not part of the Platform API.
+  return parseRows(platform.replace(video, ''));
 }
 
 /** Returns the rows of the video service, whose paths are below its host. */
