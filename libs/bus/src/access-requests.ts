@@ -80,6 +80,12 @@ export const accessChanged = defineEvent({
   }),
 });
 
+/** Event for every replica of platform-api and device-api: guests of a share link have lost access. */
+export const shareLinkRevoked = defineEvent({
+  subject: 'platform-api.share-link-revoked',
+  schema: Type.Object({ linkId: Type.Integer() }),
+});
+
 /** Event for every replica of platform-api: these websocket connections are replaced by newer ones of their users. */
 export const connectionsDisplaced = defineEvent({
   subject: 'platform-api.connections-displaced',

@@ -6,6 +6,7 @@ export {
   deviceAccessed,
   keyRevoked,
   revokeKey,
+  shareLinkRevoked,
   verifyKey,
 } from './access-requests.ts';
 export {
@@ -134,6 +135,7 @@ export {
 export { callUseCase, serveUseCase } from './use-case.ts';
 export {
   authorizeVideo,
+  guestChannels,
   type KnownVideoCaller,
   type SessionCredentials,
   type VideoAccess,

@@ -53,6 +53,12 @@ const videoAccess = Type.Object({
   expiresAtMs: Type.Union([Type.Integer({ minimum: 0 }), Type.Null()]),
 });
 
+/** Returns the channels that guests of a share link may watch: the enabled ones, or the first if none are recorded. */
+export const guestChannels = (
+  channels: readonly Pick<Static<typeof channelFlags>, 'channelId' | 'enabled'>[],
+): number[] =>
+  channels.length === 0 ? [1] : channels.filter(({ enabled }) => enabled).map(({ channelId }) => channelId);
+
 /** What a caller may do with the video of a device. */
 export type VideoAccess = Static<typeof videoAccess>;
 

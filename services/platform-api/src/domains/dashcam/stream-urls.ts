@@ -31,7 +31,10 @@ export function getStreamAddresses(
   { imei, channel }: LiveStream,
   token?: string,
 ): StreamAddresses {
-  const base = getChannelAddress(videoBaseUrl, { imei, channel });
+  return toAddresses(getChannelAddress(videoBaseUrl, { imei, channel }), token);
+}
+
+function toAddresses(base: string, token: string | undefined): StreamAddresses {
   const query = token === undefined ? '' : `?token=${token}`;
   return { stream_url: `${base}/stream.flv${query}`, ws_flv_url: null, hls_url: `${base}/index.m3u8${query}` };
 }
@@ -63,4 +66,14 @@ export function createStreamUrls(
     talk_url: mayTalk ? createTalkUrl(deps, user, stream) : null,
     token_expires_at: expiresAt.toISOString(),
   };
+}
+
+/** Creates the addresses with which guests of a share link watch a camera. They contain no terminal number. */
+export async function createGuestAddresses(
+  { config, streamTokens }: StreamUrlDeps,
+  { _id: linkId, slug }: { readonly _id: number; readonly slug: string },
+  channel: number,
+): Promise<StreamAddresses> {
+  const { token } = await streamTokens.issueForLink({ linkId, slug });
+  return toAddresses(`${config.VIDEO_BASE_URL.replace(/\/$/, '')}/s/${slug}/${channel}`, token);
 }

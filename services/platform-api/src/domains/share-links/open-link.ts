@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto';
+import { guestChannels } from '@fleet/bus';
 import { AppError, type RequestContext } from '@fleet/service-kit';
 import type { Deps } from '../../platform/deps.ts';
 import { audit } from '../audit/use-cases.ts';
+import { createGuestAddresses } from '../dashcam/stream-urls.ts';
 import { websocketUrl } from '../last-positions/websocket-tokens.ts';
 import { readTrack, type Track } from '../positions/read-track.ts';
 import { isPassword } from '../users/passwords.ts';
@@ -9,10 +11,11 @@ import { neverConnected, readLiveStates, type VehicleLiveState } from '../vehicl
 import type { Vehicle } from '../vehicles/schema.ts';
 import { vehiclesById } from '../vehicles/use-cases.ts';
 import { assertLive, passwordCandidates, toSharedViewResponse } from './rules.ts';
-import type { SharedViewResponse, ShareLink } from './schema.ts';
+import type { SharedVideo, SharedViewResponse, ShareLink } from './schema.ts';
 import { countView, findLinkBySlug, findLiveIds } from './store.ts';
 
 type LinkDeps = Pick<Deps, 'records' | 'log' | 'redis' | 'limits' | 'encryption' | 'thresholds'>;
+type OpenDeps = LinkDeps & Pick<Deps, 'config' | 'database' | 'streamTokens'>;
 
 /** The pace for the estimated arrival is computed from the last minutes, even if no track is returned. */
 const paceMinutes = 15;
@@ -35,7 +38,7 @@ interface Reader {
  * Opens a link and counts a view. Throws 401 without its password, 404 for an unknown link, 410 for one that has ended.
  */
 export async function openLink(
-  deps: LinkDeps & Pick<Deps, 'config' | 'database'>,
+  deps: OpenDeps,
   slug: string,
   context: RequestContext,
   now = new Date(),
@@ -46,7 +49,16 @@ export async function openLink(
   const ticket = encodeURIComponent(createTicket(deps, link, now));
   const wsUrl = `${websocketUrl(deps.config)}?share=${slug}&ticket=${ticket}`;
   const track = await readSharedTrack(deps, link, vehicle, now);
-  return toSharedViewResponse(link, vehicle, liveState, { wsUrl, track, nowMs: now.getTime() });
+  const video = await createVideoView(deps, link, vehicle);
+  return toSharedViewResponse(link, vehicle, liveState, { wsUrl, track, video, nowMs: now.getTime() });
+}
+
+/** Returns the addresses of the first enabled camera, and all of them, if the link includes live video. */
+async function createVideoView(deps: OpenDeps, link: ShareLink, { imei, channels }: Vehicle): Promise<SharedVideo> {
+  const visible = link.permissions.includes('live_video') && imei !== null ? guestChannels(channels) : [];
+  const [first] = visible;
+  const none = { stream_url: null, ws_flv_url: null, hls_url: null };
+  return { ...(first === undefined ? none : await createGuestAddresses(deps, link, first)), channels: visible };
 }
 
 /**

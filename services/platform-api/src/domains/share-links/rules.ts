@@ -5,7 +5,7 @@ import type { LastLocation } from '../last-positions/schema.ts';
 import type { Track } from '../positions/read-track.ts';
 import type { VehicleLiveState } from '../vehicles/live-states.ts';
 import type { Vehicle } from '../vehicles/schema.ts';
-import { type LinkPermission, linkPermissions, type SharedViewResponse, type ShareLink } from './schema.ts';
+import { type LinkPermission, linkPermissions, type SharedVideo, type SharedViewResponse, type ShareLink } from './schema.ts';
 
 const base62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const slugLength = 22;
@@ -50,7 +50,7 @@ export function toSharedViewResponse(
   link: ShareLink,
   vehicle: Pick<Vehicle, 'name' | 'vehicleNo' | 'vehicleType'>,
   now: VehicleLiveState,
-  more: { readonly wsUrl: string; readonly track: Track; readonly nowMs: number },
+  more: { readonly wsUrl: string; readonly track: Track; readonly video: SharedVideo; readonly nowMs: number },
 ): SharedViewResponse {
   const { nowMs, track } = more;
   const location = link.permissions.includes('location') ? withoutNullIsland(now.location) : null;
@@ -73,7 +73,7 @@ export function toSharedViewResponse(
       link.destination &&
       new Date(estimateArrivalMs(location, link.destination, nowMs, track.paceKmh)).toISOString(),
     permissions: [...link.permissions],
-    stream_url: null,
+    ...more.video,
     ws_url: more.wsUrl,
     expires_at: link.expiresAt.toISOString(),
   };

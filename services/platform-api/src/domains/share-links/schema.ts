@@ -101,6 +101,19 @@ export const linkResponseSchema = Type.Object(
 );
 export type LinkResponse = Static<typeof linkResponseSchema>;
 
+const sharedVideo = Type.Object({
+  stream_url: nullable(
+    Type.String({ description: 'HTTP-FLV of the first camera, with a token; null without the permission live_video.' }),
+  ),
+  ws_flv_url: nullable(Type.String({ description: 'The same over a websocket.' })),
+  hls_url: nullable(Type.String({ description: 'The same as HLS, for phones.' })),
+  channels: Type.Array(Type.Integer(), {
+    description: 'Cameras that these addresses also open, with the channel replaced in the path.',
+  }),
+});
+/** Live video that a link shows. */
+export type SharedVideo = Static<typeof sharedVideo>;
+
 /** The fields that a link shows. They include no terminal number, driver, account or id. */
 export const sharedViewResponseSchema = Type.Object(
   {
@@ -122,7 +135,7 @@ export const sharedViewResponseSchema = Type.Object(
     destination: nullable(destinationResponseSchema),
     eta: nullable(time),
     permissions: Type.Array(stringEnum(linkPermissions)),
-    stream_url: nullable(Type.String()),
+    ...sharedVideo.properties,
     ws_url: Type.String(),
     expires_at: time,
   },

@@ -218,6 +218,8 @@ describe('GET /api/public/share-links/:slug', () => {
     const response = await open(link['slug']);
     expect(response.status).toBe(200);
     const { data } = response;
+    const addressOf = (file: string): RegExp =>
+      new RegExp(`^http://127\\.0\\.0\\.1:8081/s/${String(link['slug'])}/1/${file}\\?token=[\\w.-]+$`);
     expect(data).toEqual({
       label: 'On the way',
       vehicle: { name: 'Van', vehicle_no: `SL${vehicles}`, vehicle_type: 'van' },
@@ -227,7 +229,10 @@ describe('GET /api/public/share-links/:slug', () => {
       destination: { latitude: 48.2, longitude: 11.6, name: 'Depot' },
       eta: expect.any(String),
       permissions: ['location', 'live_video'],
-      stream_url: null,
+      stream_url: expect.stringMatching(addressOf('stream.flv')),
+      ws_flv_url: null,
+      hls_url: expect.stringMatching(addressOf('index.m3u8')),
+      channels: [1],
       ws_url: expect.stringMatching(
         new RegExp(String.raw`^ws://127\.0\.0\.1:8080/ws\?share=${String(link['slug'])}&ticket=[\w.%-]+$`),
       ),
@@ -245,6 +250,22 @@ describe('GET /api/public/share-links/:slug', () => {
     expect(signedIn.status).toBe(200);
     expect(Object.keys(signedIn.data ?? {})).toEqual(Object.keys(data));
     expect((await harness.anonymous.get(`${links}/${String(link['slug'])}`)).status).toBe(401);
+  });
+
+  it('returns addresses of video only with the permission, for the enabled cameras of a vehicle with a terminal', async () => {
+    const channels = [
+      { channel_id: 1, enabled: false },
+      { channel_id: 2 },
+      { channel_id: 3 },
+    ];
+    expect((await owner.put(`/api/vehicles/${vehicleId}`, { channels })).status).toBe(200);
+    const noVideo = { stream_url: null, ws_flv_url: null, hls_url: null, channels: [] };
+    const view = async (more: object) => (await open((await makeLink(more))['slug'])).data;
+    expect(await view({})).toMatchObject(noVideo);
+    const shown = await view({ permissions: ['live_video'] });
+    expect(shown).toMatchObject({ channels: [2, 3], stream_url: expect.stringContaining('/2/stream.flv?') });
+    expect((await owner.put(`/api/vehicles/${vehicleId}`, { imei: null })).status).toBe(200);
+    expect(await view({ permissions: ['live_video'] })).toMatchObject(noVideo);
   });
 
   it('returns no position without permission or before the first report, and no track older than the history', async () => {

@@ -1,3 +1,4 @@
+import { publish, shareLinkRevoked } from '@fleet/bus';
 import { AppError, assertVersion, type Page, type Pagination, type Sort } from '@fleet/service-kit';
 import type { Caller } from '../../access/caller.ts';
 import { isPermitted } from '../../access/roles.ts';
@@ -80,10 +81,10 @@ export const listLinks = (
 
 /**
  * Revokes a link of the caller, or of any user if the caller administers the account. Returns the link as it was.
- * Clients that open it afterwards get 410.
+ * Clients that open it afterwards get 410; guests who watch its video are disconnected.
  */
 export async function revokeLink(
-  deps: LinkDeps,
+  deps: LinkDeps & Pick<Deps, 'bus'>,
   caller: Caller,
   id: number,
   expectedVersion?: number,
@@ -96,6 +97,7 @@ export async function revokeLink(
   if (link !== null) assertVersion(link, expectedVersion);
   const revoked = link && (await links.updateMany(caller, { _id: id, revokedAt: null }, { $set: { revokedAt: now } }));
   if (link === null || revoked === 0) throw new AppError('not_found', 'There is no such share link.');
+  publish(deps.bus, shareLinkRevoked, { linkId: id });
   await audit(deps, caller, 'share_links.revoke', { type: 'share_links', id }, { vehicle_id: link.vehicleId });
   return link;
 }
