@@ -70,7 +70,10 @@ export const createVideoDocument = (): Record<string, unknown> =>
       version: '1.0.0',
       description: ['The Device API with the device number in the path.', sharedRemarks].join('\n\n'),
       basePath: '',
-      tags: { 'Video service': 'Video of a device, with its number in the path.' },
+      tags: {
+        'Video service': 'Video of a device, with its number in the path.',
+        Guests: 'Live video of a share link, for readers without an account.',
+      },
       errorSchema: apiErrorSchema,
     },
     videoRoutes(createDeclarationDeps()),

@@ -1,7 +1,9 @@
 import { type IncomingMessage, type RequestListener, type Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import type { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import type { Response } from 'express';
-import { type WebSocket, WebSocketServer } from 'ws';
+import { createWebSocketStream, type WebSocket, WebSocketServer } from 'ws';
 import { AppError } from './errors.ts';
 import type { RequestContext } from './route.ts';
 
@@ -28,9 +30,12 @@ export function serveWebsockets(server: Server, app: RequestListener): void {
   });
 }
 
+/** Returns whether a request offers a websocket. */
+export const isWebsocketOffered = ({ request }: Pick<RequestContext, 'request'>): boolean => heads.has(request);
+
 /** Throws 400 for a request without the offer of a websocket. */
-export function assertWebsocketOffered({ request }: Pick<RequestContext, 'request'>): void {
-  if (!heads.has(request))
+export function assertWebsocketOffered(context: Pick<RequestContext, 'request'>): void {
+  if (!isWebsocketOffered(context))
     throw new AppError('validation_failed', 'This path accepts only websocket connections (Upgrade: websocket).');
 }
 
@@ -65,6 +70,28 @@ export function acceptWebsocket(
       resolve(websocket);
     });
   });
+}
+
+/** Returns whether a response has become a websocket. */
+export const isWebsocket = (response: Response): boolean => accepted.has(response);
+
+const closeCodes = { ended: 1000, failed: 1011, restart: 1012 } as const;
+
+/**
+ * Sends a stream as binary messages, at the speed of the client, and closes the websocket with it. Messages of the
+ * client are ignored.
+ */
+export async function pipeToWebsocket(source: Readable, websocket: WebSocket, stopSignal: AbortSignal): Promise<void> {
+  const sink = createWebSocketStream(websocket);
+  // The duplex stream reports a connection that has closed as an error of both directions.
+  sink.on('error', () => undefined).resume();
+  try {
+    await pipeline(source, sink, { signal: stopSignal, end: false });
+    websocket.close(closeCodes.ended, 'the stream has ended');
+  } catch (error) {
+    websocket.close(stopSignal.aborted ? closeCodes.restart : closeCodes.failed, 'the stream was interrupted');
+    throw error;
+  }
 }
 
 /** Ends a response: a websocket with a close code, every other one by destroying its connection. */

@@ -10,6 +10,7 @@ import { findUpload } from '../use-cases/find-upload.ts';
 import { nameCaller } from './caller-name.ts';
 import { assertCameraEnabled } from './cameras.ts';
 import { assertRight, toDeviceRight } from './guard.ts';
+import { authorizeGuest, isGuestRoute } from './guests.ts';
 import { admitHlsReader } from './hls-readers.ts';
 import type { RateLimits } from './rate-limits.ts';
 import type { ValidatedInput } from './uses.ts';
@@ -92,6 +93,7 @@ export function createDeviceAuthorizer(
     mainStreamViewers.track({ id, caller, hasMainUrl }, context);
   };
   return async (route: Route, input: ValidatedInput, context: RequestContext): Promise<void> => {
+    if (isGuestRoute(route)) return authorizeGuest({ config, guard, redis }, limits, { route, input, context });
     if (route.bucket === 'hls') return authorizeHls(route, input, context);
     const { video_id: uploadId } = input.query as { video_id?: string };
     if (uploadId !== undefined) return authorizeUpload(uploadId, route, input, context);

@@ -14,6 +14,7 @@ import { notStreamingError } from '../use-cases/find-stream-source.ts';
 import type { AuditEvent, AuditOutbox } from './audit-outbox.ts';
 import { isRefusal, mapBusError } from './bus-errors.ts';
 import { isCameraEnabled } from './cameras.ts';
+import type { GuestStream } from './guests.ts';
 import { type AcceptedCredentials, type IdentifierDeps, type Identity, identify } from './identify.ts';
 import { hashKey } from './key-cache.ts';
 import type { RateLimits } from './rate-limits.ts';
@@ -45,6 +46,7 @@ export interface GuardDeps extends IdentifierDeps {
 export class Guard {
   readonly #deps: GuardDeps;
   readonly #identities = new WeakMap<RequestContext, Identity>();
+  readonly #guestStreams = new WeakMap<RequestContext, GuestStream>();
 
   constructor(deps: GuardDeps) {
     this.#deps = deps;
@@ -80,6 +82,32 @@ export class Guard {
     if (access === null) throw notStreamingError();
     if (access !== undefined) assertRight(access, stream.kind);
     return access;
+  }
+
+  /** Returns what a guest's share link shows. Throws 403 for the token of another link, and 403 or 410 without access. */
+  async findGuestAccess(
+    slug: string,
+    context: RequestContext,
+  ): Promise<{ readonly linkId: number; readonly access: VideoAccess }> {
+    const { caller, slug: granted } = this.#identities.get(context) ?? {};
+    if (caller?.kind !== 'link' || granted !== slug)
+      throw new AppError('permission_denied', 'The token is for another share link.');
+    const query = { caller, address: context.request.ip ?? '' };
+    const access = await mapBusError({ errors: {} }, this.#deps.videoAccess.get(query, context.requestId));
+    assertRight(access, 'live');
+    return { linkId: caller.linkId, access };
+  }
+
+  /** Saves the stream that a guest's request shows. */
+  setGuestStream(context: RequestContext, stream: GuestStream): void {
+    this.#guestStreams.set(context, stream);
+  }
+
+  /** Returns the stream that a guest's request shows. */
+  getGuestStream(context: RequestContext): GuestStream {
+    const stream = this.#guestStreams.get(context);
+    if (stream === undefined) throw new Error('the request is not one of an admitted guest');
+    return stream;
   }
 
   /** Publishes an audit event of an HLS reader that begins; it has no end that could be seen. */

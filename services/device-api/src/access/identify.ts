@@ -10,6 +10,7 @@ import {
 import type { StreamGrant, StreamTokens } from '@fleet/service-kit/stream-tokens';
 import type { Config } from '../config.ts';
 import { mapBusError } from './bus-errors.ts';
+import { isGuestRoute } from './guests.ts';
 import { hashKey, type KeyCache } from './key-cache.ts';
 
 const sessionTimeoutMs = 3_000;
@@ -24,6 +25,8 @@ export interface Identity {
   readonly scopes: readonly string[] | null;
   /** Stream that a token opens. */
   readonly grant?: StreamGrant;
+  /** Slug of the share link of a guest. */
+  readonly slug?: string;
   /** SHA-256 of the token. */
   readonly tokenSha256?: string;
   /** True if the token has expired: only a reader of HLS that has begun may continue. */
@@ -40,7 +43,7 @@ export interface IdentifierDeps {
   readonly bus: Bus;
   readonly config: Pick<Config, 'DEVICE_API_AUTH'>;
   readonly keys: Pick<KeyCache, 'get'>;
-  readonly streamTokens: Pick<StreamTokens, 'verify'>;
+  readonly streamTokens: Pick<StreamTokens, 'verify' | 'verifyForLink'>;
 }
 
 /**
@@ -56,6 +59,7 @@ export async function identify(
   const { request } = context;
   const isOpen = deps.config.DEVICE_API_AUTH === 'off';
   const isHls = route.bucket === 'hls';
+  if (isGuestRoute(route)) return identifyGuest(deps, request.query['token'], isHls);
   const token = isHls || route.bucket === 'stream' ? request.query['token'] : undefined;
   if (token !== undefined) return identifyToken(deps, token, { isOpen, acceptsExpired: isHls });
   const authorization = acceptsSessions ? request.get('authorization') : undefined;
@@ -71,21 +75,32 @@ async function identifyToken(
   // A fault of the parameter is 400 where no credential is required.
   if (isOpen && (typeof token !== 'string' || token.length > maxTokenLength)) return undefined;
   const text = typeof token === 'string' ? token : '';
-  const { isExpired, ...grant } = await verifyToken(streamTokens, text, acceptsExpired);
+  const { value: grant, isExpired } = await verify((options) => streamTokens.verify(text, options), acceptsExpired);
   if (grant.caller.kind === 'anonymous' && !isOpen) throw new AppError('token_invalid', 'The token is not valid.');
   return { caller: grant.caller, scopes: null, grant, tokenSha256: hashKey(text), isExpired };
 }
 
-async function verifyToken(
-  tokens: IdentifierDeps['streamTokens'],
-  token: string,
+/** Guests have no other credential, whether or not keys are required. */
+async function identifyGuest(
+  { streamTokens }: IdentifierDeps,
+  token: unknown,
   acceptsExpired: boolean,
-): Promise<StreamGrant & { readonly isExpired: boolean }> {
+): Promise<Identity> {
+  if (typeof token !== 'string') throw new AppError('token_missing', 'The token of the share link is required.');
+  const { value, isExpired } = await verify((options) => streamTokens.verifyForLink(token, options), acceptsExpired);
+  const { linkId, slug } = value;
+  return { caller: { kind: 'link', linkId }, scopes: null, slug, tokenSha256: hashKey(token), isExpired };
+}
+
+async function verify<T>(
+  verifyToken: (options: { readonly acceptsExpired: boolean }) => Promise<T>,
+  acceptsExpired: boolean,
+): Promise<{ readonly value: T; readonly isExpired: boolean }> {
   try {
-    return { ...(await tokens.verify(token)), isExpired: false };
+    return { value: await verifyToken({ acceptsExpired: false }), isExpired: false };
   } catch (error) {
     if (!acceptsExpired || !(error instanceof AppError) || error.code !== 'token_expired') throw error;
-    return { ...(await tokens.verify(token, { acceptsExpired })), isExpired: true };
+    return { value: await verifyToken({ acceptsExpired }), isExpired: true };
   }
 }
 

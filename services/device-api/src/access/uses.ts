@@ -1,4 +1,5 @@
 import type { RequestContext, Route } from '@fleet/service-kit';
+import { isWebsocket } from '@fleet/service-kit/websocket';
 
 /** The validated parts of a request. */
 export interface ValidatedInput {
@@ -47,6 +48,7 @@ export function onViewEnd({ response }: RequestContext, onEnd: (seconds: number)
   const sinceMs = performance.now();
   response.once('close', () => {
     // The status of a response that has not begun is 200.
-    if (response.headersSent && response.statusCode < 300) onEnd(Math.round((performance.now() - sinceMs) / 1000));
+    const hasBegun = response.headersSent ? response.statusCode < 300 : isWebsocket(response);
+    if (hasBegun) onEnd(Math.round((performance.now() - sinceMs) / 1000));
   });
 }

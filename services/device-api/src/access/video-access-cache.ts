@@ -6,6 +6,7 @@ import {
   fleetChanged,
   type KnownVideoCaller,
   keyRevoked,
+  shareLinkRevoked,
   subscribe,
   type VideoAccess,
 } from '@fleet/bus';
@@ -45,6 +46,9 @@ export class VideoAccessCache {
     const onError = (error: unknown): void => log.warn({ err: error }, 'invalid access event');
     this.#subscriptions = [
       subscribe(bus, keyRevoked, onError, ({ keyId }) => this.#invalidate(dependsOnKey(keyId))),
+      subscribe(bus, shareLinkRevoked, onError, ({ linkId }) =>
+        this.#invalidate((caller) => caller.kind === 'link' && caller.linkId === linkId),
+      ),
       subscribe(bus, accessChanged, onError, (change) => this.#invalidate(isOfUser(change))),
       subscribe(bus, fleetChanged, onError, ({ kind, accountId }) => {
         if (kind === 'vehicles') this.#invalidate(concernsAccount(accountId));

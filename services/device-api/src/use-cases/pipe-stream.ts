@@ -1,5 +1,13 @@
+import type { IncomingMessage } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import type { RequestContext } from '@fleet/service-kit';
+import {
+  acceptWebsocket,
+  isWebsocket,
+  isWebsocketOffered,
+  keepWebsocketAlive,
+  pipeToWebsocket,
+} from '@fleet/service-kit/websocket';
 import type { StreamId } from '@fleet/storage';
 import { type MediaDeps, openMedia } from './open-media.ts';
 
@@ -16,7 +24,7 @@ export interface WatchOptions {
   readonly hevc?: string | undefined;
 }
 
-/** Proxies a stream from its pod to the caller, byte by byte, until either side ends. */
+/** Proxies a stream from its pod to the caller, byte by byte, until either side ends; over a websocket if one is offered. */
 export async function pipeStream(
   deps: MediaDeps,
   id: StreamId,
@@ -24,15 +32,42 @@ export async function pipeStream(
   context: RequestContext,
 ): Promise<void> {
   const upstream = await openMedia(deps, id, { query: { audio, hevc } }, context.signal);
-  const { request, response } = context;
+  try {
+    await (isWebsocketOffered(context)
+      ? pipeToClient(upstream, context, deps.stopping)
+      : pipeToResponse(upstream, context, deps.stopping));
+  } catch (error) {
+    if (!isStarted(context)) throw error;
+    // The viewer left, the pod died, or this service stops: the connection is closed in each case.
+    context.log.debug({ err: error }, 'stream interrupted');
+  }
+}
+
+const isStarted = ({ response }: RequestContext): boolean => response.headersSent || isWebsocket(response);
+
+async function pipeToResponse(
+  upstream: IncomingMessage,
+  { request, response }: RequestContext,
+  stopping: AbortSignal,
+): Promise<void> {
   request.socket.setNoDelay(true);
   request.socket.setTimeout(0);
   response.writeHead(200, flvHeaders);
   response.flushHeaders();
+  await pipeline(upstream, response, { signal: stopping });
+}
+
+/** Clients send nothing but control frames. */
+const maxPayloadBytes = 1_024;
+/** As long as a viewer of a recording may make no progress. */
+const pingIntervalMs = 60_000;
+
+async function pipeToClient(upstream: IncomingMessage, context: RequestContext, stopping: AbortSignal): Promise<void> {
   try {
-    await pipeline(upstream, response, { signal: deps.stopping });
-  } catch (error) {
-    // The viewer left, the pod died, or this service stops: the response is closed in each case.
-    context.log.debug({ err: error }, 'stream interrupted');
+    const websocket = await acceptWebsocket(context, { maxPayloadBytes });
+    keepWebsocketAlive(websocket, pingIntervalMs);
+    await pipeToWebsocket(upstream, websocket, stopping);
+  } finally {
+    upstream.destroy();
   }
 }

@@ -11,8 +11,8 @@ import { streamKind } from './parameters.ts';
 const params = { imei, channel };
 const query = { kind: Type.Optional(streamKind), token: playback.token };
 const fileQuery = Type.Object(query);
-const playlistQuery = Type.Object({
-  ...query,
+/** What a low-latency player waits for. */
+export const blockingQuery = {
   _HLS_msn: Type.Optional(
     Type.Integer({
       minimum: 0,
@@ -23,6 +23,12 @@ const playlistQuery = Type.Object({
   _HLS_part: Type.Optional(
     Type.Integer({ minimum: 0, description: 'Partial segment that a low-latency player waits for.', examples: [0] }),
   ),
+};
+const playlistQuery = Type.Object({ ...query, ...blockingQuery });
+export const hlsFileName = Type.String({
+  pattern: '^[a-z]{1,16}-[0-9.]{1,32}\\.(?:mp4|m4s)$',
+  description: 'Name of an initialization section, a segment or a part.',
+  examples: ['segment-1.m4s'],
 });
 const hlsErrors = {
   ...streamErrors,
@@ -79,11 +85,7 @@ export const hlsFile = (deps: Deps) =>
     description: 'Players take the addresses of these files from the playlist.',
     params: Type.Object({
       ...params,
-      file: Type.String({
-        pattern: '^[a-z]{1,16}-[0-9.]{1,32}\\.(?:mp4|m4s)$',
-        description: 'Name of an initialization section, a segment or a part.',
-        examples: ['segment-1.m4s'],
-      }),
+      file: hlsFileName,
     }),
     query: fileQuery,
     contentType: 'video/mp4',

@@ -1,5 +1,6 @@
 import type { Route } from '@fleet/service-kit';
 import type { Deps } from '../deps.ts';
+import { guestStreams } from './guest-streams.ts';
 import { historyControl } from './history-control.ts';
 import { historyStart } from './history-start.ts';
 import { hlsFile, playlist } from './hls.ts';
@@ -19,6 +20,7 @@ export const videoRoutes = (deps: Deps): Route[] => [
   streamFlv(deps),
   playlist(deps),
   hlsFile(deps),
+  ...guestStreams(deps),
   talk(deps),
   ping(deps),
   upload(deps),

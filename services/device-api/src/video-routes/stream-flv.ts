@@ -14,7 +14,9 @@ export const streamFlv = (deps: Deps) =>
     path: '/:imei/:channel/stream.flv',
     operationId: 'watchStream',
     summary: 'Watch a stream as FLV',
-    description: 'Like /realtime/stream.flv and /history/stream.flv of the Device API.',
+    description:
+      'Like /realtime/stream.flv and /history/stream.flv of the Device API. With the offer of a websocket the same bytes are sent as binary messages.',
+    extraSuccesses: { 101: 'The connection is a websocket.' },
     tags: ['Video service'],
     params: Type.Object({ imei, channel }),
     query: Type.Object({

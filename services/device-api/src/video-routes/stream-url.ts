@@ -10,6 +10,10 @@ export const streamUrlFields = {
       'URL of the stream as FLV, with a token: it needs no headers, and opens the stream until the token expires.',
     examples: ['https://video.example.com/013800138000/1/stream.flv?token=eyJhbGciOiJIUzI1NiJ9.e30.c2lnbmF0dXJl'],
   }),
+  ws_flv_url: Type.String({
+    description: 'URL of the same stream as FLV in the binary messages of a websocket.',
+    examples: ['wss://video.example.com/013800138000/1/stream.flv?token=eyJhbGciOiJIUzI1NiJ9.e30.c2lnbmF0dXJl'],
+  }),
   hls_url: Type.String({
     description: 'URL of the same stream as HLS, for players that cannot play FLV, such as iPhones.',
     examples: ['https://video.example.com/013800138000/1/index.m3u8?token=eyJhbGciOiJIUzI1NiJ9.e30.c2lnbmF0dXJl'],
@@ -43,12 +47,14 @@ interface NamedStream {
   readonly isMainStream?: boolean;
 }
 
-/** Returns the URL with which the caller of a request opens a stream; `imei` is as the caller wrote it. */
+type StreamUrls = Readonly<Record<keyof typeof streamUrlFields, string>>;
+
+/** Returns the URLs with which the caller of a request opens a stream; `imei` is as the caller wrote it. */
 export function createStreamUrl(
   { guard, streamTokens }: Pick<Deps, 'guard' | 'streamTokens'>,
   { imei, channel, kind, isMainStream = false }: NamedStream,
   context: RequestContext,
-): { stream_url: string; hls_url: string; token_expires_at: string } {
+): StreamUrls {
   const caller = guard.getCaller(context);
   // Guests of a share link reach no route that names a device.
   if (caller.kind === 'link') throw new Error('a guest has no stream URL of a device');
@@ -61,10 +67,11 @@ export function createStreamUrl(
   });
   const { protocol, host } = context.request;
   const query = new URLSearchParams({ ...(kind === 'history' ? { kind } : {}), token }).toString();
-  const base = `${protocol}://${host}/${imei}/${channel}`;
+  const path = `${host}/${imei}/${channel}`;
   return {
-    stream_url: `${base}/stream.flv?${query}`,
-    hls_url: `${base}/index.m3u8?${query}`,
+    stream_url: `${protocol}://${path}/stream.flv?${query}`,
+    ws_flv_url: `${protocol === 'https' ? 'wss' : 'ws'}://${path}/stream.flv?${query}`,
+    hls_url: `${protocol}://${path}/index.m3u8?${query}`,
     token_expires_at: expiresAt.toISOString(),
   };
 }

@@ -30,6 +30,9 @@ describe('POST /:imei/start', () => {
         response_id: '0x9101',
         result: 'success',
         stream_url: expect.stringMatching(`^${video.base}/00000000${imei}/1/stream\\.flv\\?token=[\\w.-]+$`),
+        ws_flv_url: expect.stringMatching(
+          `^${video.base.replace('http', 'ws')}/00000000${imei}/1/stream\\.flv\\?token=[\\w.-]+$`,
+        ),
         hls_url: expect.stringMatching(`^${video.base}/00000000${imei}/1/index\\.m3u8\\?token=[\\w.-]+$`),
         token_expires_at: expect.stringMatching(/^\d{4}-.*Z$/),
         talk_url: expect.stringMatching(`^ws${video.base.slice(4)}/00000000${imei}/1/talk\\?token=[\\w.-]+$`),

@@ -50,7 +50,7 @@ describe('live streams', () => {
       channel_id: 2,
       stream_type: 'LOW',
       stream_url: `https://video.fleet.example/${imei}/2/stream.flv`,
-      ws_flv_url: null,
+      ws_flv_url: `wss://video.fleet.example/${imei}/2/stream.flv`,
       hls_url: `https://video.fleet.example/${imei}/2/index.m3u8`,
       talk_url: null,
       token_expires_at: null,

@@ -38,7 +38,7 @@ async function receive(client: LiveClient) {
     imei: vehicle.imei,
     channel_id: 2,
     stream_url: `${address}/stream.flv`,
-    ws_flv_url: null,
+    ws_flv_url: `${address.replace('https', 'wss')}/stream.flv`,
     hls_url: `${address}/index.m3u8`,
     token_expires_at: null,
   };

@@ -53,7 +53,7 @@ export const streamResponseSchema = Type.Object(
       description: 'starting: the camera has accepted and sent nothing yet.',
     }),
     stream_url: Type.String({ description: 'HTTP-FLV; opens without headers until `token_expires_at`.' }),
-    ws_flv_url: nullable(Type.String({ description: 'FLV over a websocket; null while the video service has none.' })),
+    ws_flv_url: nullable(Type.String({ description: 'The same FLV in binary messages of a websocket.' })),
     hls_url: nullable(
       Type.String({ description: 'HLS, for players that cannot play FLV, such as iPhones; with the same token.' }),
     ),

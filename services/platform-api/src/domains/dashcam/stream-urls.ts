@@ -36,7 +36,12 @@ export function getStreamAddresses(
 
 function toAddresses(base: string, token: string | undefined): StreamAddresses {
   const query = token === undefined ? '' : `?token=${token}`;
-  return { stream_url: `${base}/stream.flv${query}`, ws_flv_url: null, hls_url: `${base}/index.m3u8${query}` };
+  return {
+    stream_url: `${base}/stream.flv${query}`,
+    // http becomes ws, https becomes wss.
+    ws_flv_url: `${base.replace(/^http/, 'ws')}/stream.flv${query}`,
+    hls_url: `${base}/index.m3u8${query}`,
+  };
 }
 
 function getChannelAddress(videoBaseUrl: string, { imei, channel }: LiveStream): string {

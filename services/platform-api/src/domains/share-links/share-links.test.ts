@@ -218,8 +218,8 @@ describe('GET /api/public/share-links/:slug', () => {
     const response = await open(link['slug']);
     expect(response.status).toBe(200);
     const { data } = response;
-    const addressOf = (file: string): RegExp =>
-      new RegExp(`^http://127\\.0\\.0\\.1:8081/s/${String(link['slug'])}/1/${file}\\?token=[\\w.-]+$`);
+    const addressOf = (file: string, protocol = 'http'): RegExp =>
+      new RegExp(`^${protocol}://127\\.0\\.0\\.1:8081/s/${String(link['slug'])}/1/${file}\\?token=[\\w.-]+$`);
     expect(data).toEqual({
       label: 'On the way',
       vehicle: { name: 'Van', vehicle_no: `SL${vehicles}`, vehicle_type: 'van' },
@@ -230,7 +230,7 @@ describe('GET /api/public/share-links/:slug', () => {
       eta: expect.any(String),
       permissions: ['location', 'live_video'],
       stream_url: expect.stringMatching(addressOf('stream.flv')),
-      ws_flv_url: null,
+      ws_flv_url: expect.stringMatching(addressOf('stream.flv', 'ws')),
       hls_url: expect.stringMatching(addressOf('index.m3u8')),
       channels: [1],
       ws_url: expect.stringMatching(

@@ -1,0 +1,84 @@
+import { defineRoute, type RequestContext, type Route } from '@fleet/service-kit';
+import { Type } from 'typebox';
+import { type GuestStream, guestPath } from '../access/guests.ts';
+import type { Deps } from '../deps.ts';
+import { createCommandContext } from '../routes/command-context.ts';
+import { channel } from '../routes/parameters.ts';
+import { playback } from '../routes/realtime-stream-flv.ts';
+import { streamErrors } from '../routes/responses.ts';
+import { openForGuest } from '../use-cases/open-for-guest.ts';
+import { sendHlsFile, sendPlaylist } from '../use-cases/read-hls.ts';
+import { watchStream } from '../use-cases/watch-stream.ts';
+import { blockingQuery, hlsFileName } from './hls.ts';
+
+const slug = Type.String({ pattern: '^[0-9A-Za-z]{22}$', description: 'Slug of the share link.' });
+const params = { slug, channel };
+const { token, ...formats } = playback;
+const errors = {
+  ...streamErrors,
+  401: 'The token is missing, forged, or has expired.',
+  403: 'The link does not include live video, or the token is of another link.',
+  404: 'The link shows no such camera, or its device is not connected.',
+  410: 'The link has expired or was revoked.',
+  502: 'The camera refused or did not connect, or the media server returned an error.',
+  503: 'No media server accepts streams.',
+  504: 'The device did not reply within 90 seconds.',
+} as const;
+const shared = {
+  method: 'get',
+  tags: ['Guests'],
+  allowHead: false,
+  errors,
+  requiredRight: () => 'live',
+} as const;
+
+/** Starts the stream of a guest's request if needed, and returns it. */
+async function open(deps: Deps, context: RequestContext): Promise<GuestStream['id']> {
+  const stream = deps.guard.getGuestStream(context);
+  await openForGuest(deps, stream, createCommandContext(deps, context));
+  return stream.id;
+}
+
+/** Live video of a share link's vehicle, for readers without an account. */
+export const guestStreams = (deps: Deps): Route[] => [
+  defineRoute({
+    ...shared,
+    path: `${guestPath}/stream.flv`,
+    operationId: 'watchSharedStream',
+    summary: 'Watch live video of a share link',
+    description:
+      'Starts the stream if it does not run. `GET /api/share-links/:slug` returns the address with its token. With the offer of a websocket the FLV is sent as binary messages.',
+    params: Type.Object(params),
+    query: Type.Object({ ...formats, token }),
+    contentType: 'video/x-flv',
+    extraSuccesses: { 101: 'The connection is a websocket.' },
+    bucket: 'stream',
+    handle: async ({ query, context }) =>
+      watchStream(deps, await open(deps, context), { audio: query.audio ?? 'aac', hevc: query.hevc }, context),
+  }),
+  defineRoute({
+    ...shared,
+    path: `${guestPath}/index.m3u8`,
+    operationId: 'readSharedPlaylist',
+    summary: 'Watch live video of a share link as HLS',
+    description: 'Starts the stream if it does not run.',
+    params: Type.Object(params),
+    query: Type.Object({ token, ...blockingQuery }),
+    contentType: 'application/vnd.apple.mpegurl',
+    bucket: 'hls',
+    handle: async ({ query: { token: given, ...position }, context }) =>
+      sendPlaylist(deps, await open(deps, context), { position, fileQuery: `?token=${given ?? ''}` }, context),
+  }),
+  defineRoute({
+    ...shared,
+    path: `${guestPath}/hls/:file`,
+    operationId: 'readSharedHlsFile',
+    summary: 'Get a file of the HLS playlist of a share link',
+    params: Type.Object({ ...params, file: hlsFileName }),
+    query: Type.Object({ token }),
+    contentType: 'video/mp4',
+    bucket: 'hls',
+    handle: ({ params: { file }, context }) =>
+      sendHlsFile(deps, deps.guard.getGuestStream(context).id, file, context),
+  }),
+];
