@@ -34,14 +34,14 @@ export async function authorizeGuest(
   if (access.imei === null || !guestChannels(access.channels).includes(channel))
     throw new AppError('not_found', `The link shows no camera ${channel}.`);
   const id: WatchedStream = { kind: 'live', imei: access.imei, channel };
-  const shown = { id, hasAudio: hasMicrophone(access, channel) };
+  const visible = { id, hasAudio: hasMicrophone(access, channel) };
   if (route.bucket === 'hls') {
     const { isExpired, ...viewer } = guard.getHlsReader(context);
     const isOpened = await admitHlsReader({ config, redis, limits }, { id, viewer, isExpired, context });
     if (isOpened) guard.auditHlsReader(id, access, context);
-    return guard.setGuestStream(context, { ...shown, isOpened });
+    return guard.setGuestStream(context, { ...visible, isOpened });
   }
   await limits.consume('stream', `link:${linkId}:${channel}`, context);
   await guard.trackUse(access.imei, route, input, context, access);
-  guard.setGuestStream(context, { ...shown, isOpened: true });
+  guard.setGuestStream(context, { ...visible, isOpened: true });
 }

@@ -99,17 +99,17 @@ describe('live video of a share link', () => {
   });
 
   it('requires the token of the link, whether or not the camera streams', async () => {
-    const [shown, other] = [await share(), await share()];
+    const [linked, other] = [await share(), await share()];
     const { base } = service.video;
     const open = (path: string, token: string) => statusOf(`${base}${path}/stream.flv?token=${token}`);
-    expect(await statusOf(`${base}${shown.path}/stream.flv`)).toBe(401);
-    expect(await open(shown.path, `${shown.token}x`)).toBe(401);
-    expect(await open(shown.path, other.token)).toBe(403);
-    const old = await tokens.issueForLink(shown.link, new Date(Date.now() - 700_000));
-    expect(await open(shown.path, old.token)).toBe(401);
+    expect(await statusOf(`${base}${linked.path}/stream.flv`)).toBe(401);
+    expect(await open(linked.path, `${linked.token}x`)).toBe(401);
+    expect(await open(linked.path, other.token)).toBe(403);
+    const old = await tokens.issueForLink(linked.link, new Date(Date.now() - 700_000));
+    expect(await open(linked.path, old.token)).toBe(401);
     // The token of a guest opens no route that names a device.
-    expect(await statusOf(`${base}/${shown.imei}/1/stream.flv?token=${shown.token}`)).toBe(401);
-    expect(harness.findCommands(shown.imei)).toEqual([]);
+    expect(await statusOf(`${base}/${linked.imei}/1/stream.flv?token=${linked.token}`)).toBe(401);
+    expect(harness.findCommands(linked.imei)).toEqual([]);
   });
 
   it('is 404 for a camera that the link does not show, and 502 if the camera refuses', async () => {

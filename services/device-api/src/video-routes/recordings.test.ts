@@ -102,6 +102,7 @@ describe('POST /:imei/history/start', () => {
         stream_url: expect.stringMatching(
           `^${service.video.base}/${camera.imei}/1/stream\\.flv\\?kind=history&token=[\\w.-]+$`,
         ),
+        ws_flv_url: expect.stringContaining(`/${camera.imei}/1/stream.flv?kind=history&token=`),
         hls_url: expect.stringContaining(`/${camera.imei}/1/index.m3u8?kind=history&token=`),
         token_expires_at: expect.stringMatching(/^\d{4}-.*Z$/),
       },

@@ -262,8 +262,8 @@ describe('GET /api/public/share-links/:slug', () => {
     const noVideo = { stream_url: null, ws_flv_url: null, hls_url: null, channels: [] };
     const view = async (more: object) => (await open((await makeLink(more))['slug'])).data;
     expect(await view({})).toMatchObject(noVideo);
-    const shown = await view({ permissions: ['live_video'] });
-    expect(shown).toMatchObject({ channels: [2, 3], stream_url: expect.stringContaining('/2/stream.flv?') });
+    const linked = await view({ permissions: ['live_video'] });
+    expect(linked).toMatchObject({ channels: [2, 3], stream_url: expect.stringContaining('/2/stream.flv?') });
     expect((await owner.put(`/api/vehicles/${vehicleId}`, { imei: null })).status).toBe(200);
     expect(await view({ permissions: ['live_video'] })).toMatchObject(noVideo);
   });
