@@ -5,24 +5,13 @@ import { joinSamples } from '@fleet/terminal-simulator';
 import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type BrowserContext, chromium } from 'playwright-core';
+import { quietBrowserArguments } from './testing/browser-arguments.ts';
 import { joinSharedHarness, type ProductHarness } from './testing/harness.ts';
 import { servePlayer } from './testing/player-page.ts';
 import { serveTalkPage } from './testing/talk-page.ts';
 
-/** Allows no external DNS lookups: the browser plays only a page on the loopback interface. */
-const quiet = [
-  '--no-sandbox',
-  '--disable-gpu',
-  '--disable-quic',
-  '--no-first-run',
-  '--disable-background-networking',
-  '--disable-component-update',
-  '--disable-sync',
-  '--autoplay-policy=no-user-gesture-required',
-  // A microphone that beeps, without a question to the user.
-  '--use-fake-device-for-media-stream',
-  '--use-fake-ui-for-media-stream',
-];
+/** A microphone that beeps, without a question to the user. */
+const fakeMicrophone = ['--use-fake-device-for-media-stream', '--use-fake-ui-for-media-stream'];
 
 interface PlayerState {
   errors: string[];
@@ -39,7 +28,11 @@ const profile = mkdtempSync(join(tmpdir(), 'fleet-browser-'));
 beforeAll(async () => {
   const executablePath = process.env['CHROMIUM_PATH'] ?? '/usr/bin/chromium';
   harness = await joinSharedHarness();
-  browser = await chromium.launchPersistentContext(profile, { executablePath, headless: true, args: quiet });
+  browser = await chromium.launchPersistentContext(profile, {
+    executablePath,
+    headless: true,
+    args: [...quietBrowserArguments, ...fakeMicrophone],
+  });
 }, 180_000);
 
 afterAll(async () => {

@@ -1,6 +1,6 @@
 import type { SimulatedTerminal } from '@fleet/terminal-simulator';
 import { type ProductHarness, type TerminalSetup, uniquePhone } from './harness.ts';
-import { PlatformClient } from './platform-client.ts';
+import { PlatformClient, type PlatformRecord } from './platform-client.ts';
 
 /** A vehicle with a connected terminal. */
 export interface Dashcam {
@@ -31,5 +31,14 @@ export class Dashcams {
     const { id } = await this.client.requestData('/vehicles', vehicle);
     const terminal = await this.#harness.startTerminal({ phone: imei, ...setup });
     return { vehicleId: Number(id), imei, terminal };
+  }
+
+  /** Creates a share link of a vehicle and opens it as a guest; returns what the link shows. */
+  async openLink(vehicleId: number, permissions: readonly string[]): Promise<PlatformRecord & { readonly id: number }> {
+    const link = { vehicle_id: vehicleId, expires_in_hours: 1, permissions };
+    const { id, slug } = await this.client.requestData('/share-links', link);
+    const url = `${this.#harness.product.runtime.base_url}/api/public/share-links/${String(slug)}`;
+    const { data } = (await (await fetch(url)).json()) as { data: PlatformRecord };
+    return { ...data, id: Number(id) };
   }
 }

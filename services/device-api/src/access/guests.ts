@@ -27,7 +27,11 @@ type GuestDeps = Pick<Deps, 'config' | 'guard' | 'redis'>;
 export async function authorizeGuest(
   { config, guard, redis }: GuestDeps,
   limits: RateLimits,
-  { route, input, context }: { readonly route: Route; readonly input: ValidatedInput; readonly context: RequestContext },
+  {
+    route,
+    input,
+    context,
+  }: { readonly route: Route; readonly input: ValidatedInput; readonly context: RequestContext },
 ): Promise<void> {
   const { slug, channel } = input.params as { slug: string; channel: number };
   const { linkId, access } = await guard.findGuestAccess(slug, context);

@@ -11,7 +11,11 @@ import { sendHlsFile, sendPlaylist } from '../use-cases/read-hls.ts';
 import { watchStream } from '../use-cases/watch-stream.ts';
 import { blockingQuery, hlsFileName } from './hls.ts';
 
-const slug = Type.String({ pattern: '^[0-9A-Za-z]{22}$', description: 'Slug of the share link.', examples: ['A1b2C3d4E5f6G7h8I9j0K1'] });
+const slug = Type.String({
+  pattern: '^[0-9A-Za-z]{22}$',
+  description: 'Slug of the share link.',
+  examples: ['A1b2C3d4E5f6G7h8I9j0K1'],
+});
 const params = { slug, channel };
 const { token, ...formats } = playback;
 const errors = {
@@ -78,7 +82,6 @@ export const guestStreams = (deps: Deps): Route[] => [
     query: Type.Object({ token }),
     contentType: 'video/mp4',
     bucket: 'hls',
-    handle: ({ params: { file }, context }) =>
-      sendHlsFile(deps, deps.guard.getGuestStream(context).id, file, context),
+    handle: ({ params: { file }, context }) => sendHlsFile(deps, deps.guard.getGuestStream(context).id, file, context),
   }),
 ];

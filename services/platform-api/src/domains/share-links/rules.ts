@@ -5,7 +5,13 @@ import type { LastLocation } from '../last-positions/schema.ts';
 import type { Track } from '../positions/read-track.ts';
 import type { VehicleLiveState } from '../vehicles/live-states.ts';
 import type { Vehicle } from '../vehicles/schema.ts';
-import { type LinkPermission, linkPermissions, type SharedVideo, type SharedViewResponse, type ShareLink } from './schema.ts';
+import {
+  type LinkPermission,
+  linkPermissions,
+  type SharedVideo,
+  type SharedViewResponse,
+  type ShareLink,
+} from './schema.ts';
 
 const base62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const slugLength = 22;

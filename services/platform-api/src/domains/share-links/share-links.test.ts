@@ -253,11 +253,7 @@ describe('GET /api/public/share-links/:slug', () => {
   });
 
   it('returns addresses of video only with the permission, for the enabled cameras of a vehicle with a terminal', async () => {
-    const channels = [
-      { channel_id: 1, enabled: false },
-      { channel_id: 2 },
-      { channel_id: 3 },
-    ];
+    const channels = [{ channel_id: 1, enabled: false }, { channel_id: 2 }, { channel_id: 3 }];
     expect((await owner.put(`/api/vehicles/${vehicleId}`, { channels })).status).toBe(200);
     const noVideo = { stream_url: null, ws_flv_url: null, hls_url: null, channels: [] };
     const view = async (more: object) => (await open((await makeLink(more))['slug'])).data;
