@@ -84,6 +84,8 @@ function fingerprintOfSources() {
   for (const file of ['scripts/bundle.mjs', 'pnpm-lock.yaml']) hash.update(readFileSync(join(root, file)));
   for (const group of ['libs', 'services']) {
     for (const name of readdirSync(join(root, group))) {
+      // Built by Vite, and part of no bundle.
+      if (name === 'dashboard') continue;
       const folder = join(root, group, name, 'dist');
       const files = existsSync(folder) ? readdirSync(folder, { recursive: true }) : [];
       for (const file of files.toSorted((a, b) => (a < b ? -1 : 1))) {

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { inUrl, isLoopback, localAddress, publicAddress } from './addresses.ts';
 import type { BackendUrls } from './backends/start-backends.ts';
 import type { LaunchOptions } from './options.ts';
-import { sampleDir } from './paths.ts';
+import { dashboardDir, sampleDir } from './paths.ts';
 import type { Ports } from './ports.ts';
 import type { Secrets } from './secrets.ts';
 
@@ -118,6 +118,7 @@ function platformSettings(context: ServicesContext): Record<string, string> {
     // Samples, so that the demo returns real data; an empty value disables them.
     ROAD_NETWORK_FILE: env['ROAD_NETWORK_FILE'] ?? join(sampleDir, 'sample-roads.geojson'),
     TOLL_GATES_FILE: env['TOLL_GATES_FILE'] ?? join(sampleDir, 'sample-toll-gates.csv'),
+    DASHBOARD_DIR: options.env['DASHBOARD_DIR'] ?? dashboardDir,
     PUBLIC_BASE_URL: publicUrl(context),
     VIDEO_BASE_URL: env['VIDEO_BASE_URL'] ?? `http://${inUrl(publicAddress(options.host))}:${ports.video}`,
   };

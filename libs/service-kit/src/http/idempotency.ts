@@ -113,9 +113,14 @@ async function runFirst(
     throw error;
   }
   const reply = result instanceof Reply ? result : new Reply(200, result);
-  await logFailure(store.save(id, { status: reply.status, body: withoutSecrets(reply.body), headers: reply.headers }));
+  await logFailure(
+    store.save(id, { status: reply.status, body: withoutSecrets(reply.body), headers: withoutCookie(reply.headers) }),
+  );
   return result;
 }
+
+const withoutCookie = (headers: Readonly<Record<string, string>>): Record<string, string> =>
+  Object.fromEntries(Object.entries(headers).filter(([name]) => name.toLowerCase() !== 'set-cookie'));
 
 const toStoredResponse = ({ status, code, message, details, headers }: AppError): StoredResponse => ({
   status,

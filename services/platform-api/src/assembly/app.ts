@@ -7,12 +7,14 @@ import { createStartPage } from '../http-api/start-page.ts';
 export function createPlatformApp(
   log: Logger,
   trustProxy: string,
+  dashboard: RequestHandler | undefined,
   ...handlers: readonly RequestHandler[]
 ): { app: Express; readonly serve: (api: RequestHandler) => void } {
   let api: RequestHandler | undefined;
   const app = createApp({ trustProxy });
   for (const handler of handlers) app.use(handler);
-  app.use(createStartPage());
+  app.use(createStartPage(dashboard === undefined ? '/' : '/developers'));
+  if (dashboard !== undefined) app.use(dashboard);
   app.use((request, response, next) => {
     if (api !== undefined) return void api(request, response, next);
     const isOurs = request.path.startsWith('/api') || request.path.startsWith('/.well-known');

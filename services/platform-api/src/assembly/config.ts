@@ -53,6 +53,18 @@ export const schema = envSchema({
     pattern: '^https?://[^\\s]+[^/\\s]$',
     description: 'base URL under which players reach the video service, for the URLs of streams',
   },
+  DASHBOARD_DIR: {
+    type: 'string',
+    optional: true,
+    description: 'folder of the built dashboard, which is served at the base URL; absent: no dashboard',
+  },
+  PRODUCT_NAME: {
+    type: 'string',
+    default: 'Fleet platform',
+    minLength: 1,
+    maxLength: 60,
+    description: 'name of the product in the dashboard',
+  },
   TELEMETRY_PARTITIONS: {
     type: 'integer',
     minimum: 1,

@@ -23,12 +23,14 @@ import { Principals } from '../access/principals.ts';
 import { createPlatformRateLimits } from '../access/rate-limits.ts';
 import { createBilling } from '../domains/billing/create-billing.ts';
 import { createOcrEngine } from '../domains/documents/ocr.ts';
+import { websocketUrl } from '../domains/last-positions/websocket-tokens.ts';
 import { NotificationPublisher } from '../domains/notifications/notification-publisher.ts';
 import { PartnerChannels } from '../domains/partners/partner-channels.ts';
 import { PartnerTelemetry } from '../domains/partners/telemetry.ts';
 import { SigningKeys } from '../domains/signing-keys/signing-keys.ts';
 import { loadTollGates } from '../domains/toll-gates/load-file.ts';
 import { publishRecordChanges } from '../event-consumers/publish-record-changes.ts';
+import { serveDashboard } from '../http-api/dashboard.ts';
 import { renderPlatformError } from '../http-api/errors.ts';
 import { MailQueue } from '../mail/mail-queue.ts';
 import { MapServices } from '../maps/map-services.ts';
@@ -149,6 +151,7 @@ async function openHttp(config: Config, log: Logger, lifecycle: Lifecycle, healt
   const { app, serve } = createPlatformApp(
     log,
     config.TRUST_PROXY,
+    createDashboard(config),
     createAdminRouter(
       lifecycle,
       health.metrics,
@@ -170,6 +173,17 @@ async function openHttp(config: Config, log: Logger, lifecycle: Lifecycle, healt
   // Covers a start that fails before requests are served.
   lifecycle.onStop('http', close);
   return { port: http.port, server: http.server, stopped: stopped.signal, serve, close };
+}
+
+/** Returns the handler of the dashboard; undefined if the installation serves none. */
+function createDashboard(config: Config) {
+  if (config.DASHBOARD_DIR === undefined) return undefined;
+  return serveDashboard(config.DASHBOARD_DIR, {
+    product_name: config.PRODUCT_NAME,
+    ws_url: websocketUrl(config),
+    video_url: config.VIDEO_BASE_URL,
+    signup_enabled: config.SIGNUP_ENABLED,
+  });
 }
 
 /**

@@ -23,10 +23,10 @@ h1 { font-size: 1.5rem } code { background: #eef2f6; padding: .1em .3em; border-
 </html>
 `;
 
-/** The page at the base URL. */
-export function createStartPage(): Router {
+/** Serves the page for developers at a path: the base URL of an installation without a dashboard. */
+export function createStartPage(path: string): Router {
   const router = Router();
-  router.get('/', (_request, response) => {
+  router.get(path, (_request, response) => {
     response
       .set('Content-Security-Policy', "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'")
       .type('html')

@@ -15,6 +15,7 @@ import { forgotPassword, resetPassword } from './passwords.ts';
 import { refreshTokens } from './refresh.ts';
 import { register } from './register.ts';
 import { forgotBody, loginBody, refreshBody, registerBody, resetBody, sendCodeBody, verifyCodeBody } from './schema.ts';
+import { clearedCookie, createTokenReply, hasSessionCookie, readSessionCookie } from './session-cookie.ts';
 import { tokenSetSchema } from './token-set.ts';
 
 const tags = ['Log-in'];
@@ -39,7 +40,9 @@ const logInRoutes = (deps: Deps): PlatformRoute[] => [
     extraSuccesses: { 201: 'The account was created and its owner is logged in.' },
     errors: { 403: 'Sign-up is disabled; the operator creates accounts.', 409: 'The e-mail or phone number is taken.' },
     handle: async ({ body, context }) =>
-      new Reply(201, { data: await register(deps, body, context) }, { Location: '/api/auth/me' }),
+      createTokenReply(await register(deps, body, context), body.session === 'cookie', 201, {
+        Location: '/api/auth/me',
+      }),
   }),
   platformRoute({
     method: 'post',
@@ -54,7 +57,7 @@ const logInRoutes = (deps: Deps): PlatformRoute[] => [
     body: loginBody,
     response: singleSchema(tokenSetSchema),
     errors: { 401: credentialErrors, 403: suspended },
-    handle: async ({ body, context }) => ({ data: await logIn(deps, body, context) }),
+    handle: async ({ body, context }) => createTokenReply(await logIn(deps, body, context), body.session === 'cookie'),
   }),
   platformRoute({
     method: 'post',
@@ -87,7 +90,7 @@ const logInRoutes = (deps: Deps): PlatformRoute[] => [
     errors: { 401: credentialErrors, 403: suspended },
     handle: async ({ body, context }) => {
       const input = { phoneNumber: parsePhoneNumber(body.phone_number), code: body.code, totpCode: body.totp_code };
-      return { data: await verifyCode(deps, input, context) };
+      return createTokenReply(await verifyCode(deps, input, context), body.session === 'cookie');
     },
   }),
 ];
@@ -132,14 +135,19 @@ const tokenRoutes = (deps: Deps): PlatformRoute[] => [
     path: '/auth/refresh',
     operationId: 'refresh',
     summary: 'Refresh the tokens of a session',
-    description: 'Consumes the refresh token and returns the next one. Reuse of a consumed token ends the session.',
+    description:
+      'Consumes the refresh token and returns the next one. Reuse of a consumed token ends the session. Without `refresh_token` it uses the session cookie, which requires an allowed origin.',
     tags,
     access: publicAccess,
     bucket: 'login',
     body: refreshBody,
+    bodyIsOptional: true,
     response: singleSchema(tokenSetSchema),
     errors: { 401: credentialErrors, 403: suspended },
-    handle: async ({ body, context }) => ({ data: await refreshTokens(deps, body.refresh_token, context) }),
+    handle: async ({ body, context }) => {
+      const refreshToken = body.refresh_token ?? readSessionCookie(deps, context);
+      return createTokenReply(await refreshTokens(deps, refreshToken, context), body.refresh_token === undefined);
+    },
   }),
   platformRoute({
     method: 'post',
@@ -171,7 +179,7 @@ const tokenRoutes = (deps: Deps): PlatformRoute[] => [
       const id = caller.sessionId;
       await revokeSession(deps, caller, id);
       await audit(deps, caller, 'auth.logout', { type: 'sessions', id });
-      return { data: {} };
+      return new Reply(200, { data: {} }, hasSessionCookie(context) ? clearedCookie : {});
     },
   }),
   platformRoute({

@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import { email, password, personName, phoneNumber } from '../users/fields.ts';
 import { maxPasswordLength } from '../users/passwords.ts';
+import { sessionField } from './session-cookie.ts';
 
 const code = Type.String({
   pattern: '^\\d{6}$',
@@ -14,6 +15,7 @@ export const registerBody = Type.Object({
   phone_number: Type.Optional(phoneNumber),
   password,
   account_name: personName,
+  session: sessionField,
 });
 
 export const loginBody = Type.Object({
@@ -23,6 +25,7 @@ export const loginBody = Type.Object({
   code: Type.Optional(
     Type.String({ maxLength: 20, description: 'Code of the authenticator app, if two-factor log-in is enabled.' }),
   ),
+  session: sessionField,
 });
 
 export const sendCodeBody = Type.Object({ phone_number: phoneNumber });
@@ -33,9 +36,14 @@ export const verifyCodeBody = Type.Object({
   totp_code: Type.Optional(
     Type.String({ maxLength: 20, description: 'Code of the authenticator app, if two-factor log-in is enabled.' }),
   ),
+  session: sessionField,
 });
 
-export const refreshBody = Type.Object({ refresh_token: Type.String({ minLength: 1, maxLength: 256 }) });
+export const refreshBody = Type.Object({
+  refresh_token: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 256, description: 'Absent: the token of the session cookie.' }),
+  ),
+});
 
 export const forgotBody = Type.Object({ identifier: Type.String({ minLength: 1, maxLength: 254 }) });
 

@@ -1,0 +1,45 @@
+// Builds the dashboard with Vite, unless none of its sources changed since the last build.
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { root } from './steps.mjs';
+
+const folder = join(root, 'services', 'dashboard');
+const output = join(folder, 'dist', 'app');
+const stampFile = join(folder, 'dist', '.built-from');
+
+/** Returns a hash of everything that determines the build. */
+function fingerprintOfSources() {
+  const hash = createHash('sha256');
+  const inputs = [
+    join(root, 'pnpm-lock.yaml'),
+    ...['index.html', 'vite.config.ts', 'package.json'].map((name) => join(folder, name)),
+    ...listFiles(join(folder, 'src')),
+    ...listFiles(join(root, 'libs', 'api-client', 'dist')).filter((path) => path.endsWith('.js')),
+  ];
+  for (const path of inputs) hash.update(path).update(readFileSync(path));
+  return hash.digest('hex');
+}
+
+const listFiles = (directory) =>
+  readdirSync(directory, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
+    .toSorted();
+
+/** Builds into `dist/app` of the dashboard. Returns the exit code of Vite. */
+export function buildDashboard() {
+  const fingerprint = fingerprintOfSources();
+  const isBuilt = existsSync(join(output, 'index.html')) && existsSync(stampFile);
+  if (isBuilt && readFileSync(stampFile, 'utf8') === fingerprint) return 0;
+  const vite = join(folder, 'node_modules', 'vite', 'bin', 'vite.js');
+  const { status } = spawnSync(process.execPath, [vite, 'build', '--logLevel', 'warn'], {
+    cwd: folder,
+    stdio: 'inherit',
+  });
+  if (status === 0) writeFileSync(stampFile, fingerprint);
+  return status ?? 1;
+}
+
+if (import.meta.filename === process.argv[1]) process.exitCode = buildDashboard();

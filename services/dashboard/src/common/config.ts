@@ -1,0 +1,19 @@
+/** Settings of the installation, which the server writes into the page. */
+export interface DashboardConfig {
+  readonly product_name: string;
+  readonly ws_url: string;
+  readonly video_url: string;
+  readonly signup_enabled: boolean;
+}
+
+function readConfig(): DashboardConfig {
+  const text = document.getElementById('dashboard-config')?.textContent ?? '';
+  // The development server does not replace the placeholder.
+  if (text === '__CONFIG__') return { product_name: 'Fleet platform', ws_url: '', video_url: '', signup_enabled: true };
+  return JSON.parse(text) as DashboardConfig;
+}
+
+export const config = readConfig();
+
+/** Nonce of this response, which styles that are added later require. */
+export const getNonce = (): string => document.querySelector<HTMLMetaElement>('meta[property=csp-nonce]')?.nonce ?? '';

@@ -1,0 +1,178 @@
+import { ApiFailure, type Credentials, type components, createPlatformClient, type PlatformClient } from '@fleet/api-client';
+
+export type Me = components['schemas']['Me'];
+type TokenSet = components['schemas']['TokenSet'];
+
+export type SessionState =
+  | { readonly kind: 'loading' }
+  | { readonly kind: 'signedOut'; readonly reason: 'none' | 'ended' }
+  | { readonly kind: 'signedIn'; readonly me: Me };
+
+/** A token that expires sooner is refreshed before the next request. */
+const refreshBeforeExpiryMs = 60_000;
+/** Name of the lock and of the channel that the tabs of one browser share. */
+const sharedName = 'fleet-session';
+/** Says that this browser has a session, so that visitors without one cause no failing request. Not a secret. */
+const markName = 'fleet-has-session';
+
+interface AccessToken {
+  readonly token: string;
+  readonly expiresAtMs: number;
+}
+
+type TabMessage = { readonly kind: 'token'; readonly access: AccessToken } | { readonly kind: 'signedOut' };
+
+/**
+ * The session of this browser. Keeps the access token in memory only; the refresh token is in a cookie that scripts
+ * cannot read. Of all tabs, one refreshes and shares the token with the others.
+ */
+export class Session {
+  readonly api: PlatformClient;
+  #state: SessionState = { kind: 'loading' };
+  #access: AccessToken | null = null;
+  #apiKey: string | null = null;
+  #refreshing: Promise<void> | null = null;
+  readonly #listeners = new Set<() => void>();
+  readonly #tabs = new BroadcastChannel(sharedName);
+  /** Client of the log-in paths, which must not wait for a token. */
+  readonly #auth: PlatformClient;
+
+  constructor(baseUrl: string) {
+    this.api = createPlatformClient({ baseUrl, getCredentials: () => this.getCredentials() });
+    this.#auth = createPlatformClient({ baseUrl, getCredentials: () => ({ apiKey: null, accessToken: null }) });
+    this.#tabs.onmessage = ({ data }: MessageEvent<TabMessage>) => this.#onTabMessage(data);
+  }
+
+  get state(): SessionState {
+    return this.#state;
+  }
+
+  readonly subscribe = (listener: () => void): (() => void) => {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  };
+
+  /** Continues the session of the cookie, if there is one. */
+  async resume(): Promise<void> {
+    if (localStorage.getItem(markName) === null) return this.#end('none');
+    try {
+      await this.#refresh();
+      await this.#loadMe();
+    } catch (error) {
+      if (!(error instanceof ApiFailure)) throw error;
+      this.#end('none');
+    }
+  }
+
+  /** Logs in with a password. Throws an ApiFailure with the code `two_factor_required` if a code is due. */
+  async logIn(identifier: string, password: string, code?: string): Promise<void> {
+    const body = { identifier, password, session: 'cookie' as const, ...(code === undefined ? {} : { code }) };
+    const { data } = await this.#auth.POST('/api/auth/login', { body });
+    await this.#open(data?.data);
+  }
+
+  async sendCode(phoneNumber: string): Promise<void> {
+    await this.#auth.POST('/api/auth/otp/send', { body: { phone_number: phoneNumber } });
+  }
+
+  async logInWithCode(phoneNumber: string, code: string, totpCode?: string): Promise<void> {
+    const second = totpCode === undefined ? {} : { totp_code: totpCode };
+    const body = { phone_number: phoneNumber, code, session: 'cookie' as const, ...second };
+    const { data } = await this.#auth.POST('/api/auth/otp/verify', { body });
+    await this.#open(data?.data);
+  }
+
+  async forgotPassword(identifier: string): Promise<void> {
+    await this.#auth.POST('/api/auth/password/forgot', { body: { identifier } });
+  }
+
+  async resetPassword(token: string, password: string): Promise<void> {
+    await this.#auth.POST('/api/auth/password/reset', { body: { token, password } });
+  }
+
+  /** Ends the session in all tabs of this browser. */
+  async logOut(): Promise<void> {
+    try {
+      await this.api.POST('/api/auth/logout');
+    } finally {
+      this.#tabs.postMessage({ kind: 'signedOut' } satisfies TabMessage);
+      this.#end('none');
+    }
+  }
+
+  /** Reads the user again, after a change of the profile or of rights. */
+  async reload(): Promise<void> {
+    await this.#loadMe();
+  }
+
+  /** Returns the credentials of the next request, with a token that is valid for at least some seconds. */
+  async getCredentials(): Promise<Credentials> {
+    if (this.#access === null || this.#access.expiresAtMs - Date.now() < refreshBeforeExpiryMs) await this.#refresh();
+    return { apiKey: this.#apiKey, accessToken: this.#access?.token ?? null };
+  }
+
+  /** Marks the session as ended, after a response 401 to a valid-looking token. */
+  onUnauthorized(): void {
+    this.#end('ended');
+  }
+
+  async #open(tokens: TokenSet | undefined): Promise<void> {
+    if (tokens === undefined) throw new Error('The log-in returned no tokens.');
+    this.#keep(tokens);
+    await this.#loadMe();
+  }
+
+  #refresh(): Promise<void> {
+    this.#refreshing ??= this.#refreshInOneTab().finally(() => {
+      this.#refreshing = null;
+    });
+    return this.#refreshing;
+  }
+
+  async #refreshInOneTab(): Promise<void> {
+    const before = this.#access;
+    const run = async (): Promise<void> => {
+      // Another tab may have refreshed while this one waited for the lock.
+      if (this.#access !== before) return;
+      const { data } = await this.#auth.POST('/api/auth/refresh', { body: {} });
+      if (data !== undefined) this.#keep(data.data);
+    };
+    try {
+      // Locks exist only in secure contexts: HTTPS and loopback.
+      await (navigator.locks === undefined ? run() : navigator.locks.request(sharedName, run));
+    } catch (error) {
+      if (error instanceof ApiFailure && error.status === 401 && this.#state.kind === 'signedIn') this.#end('ended');
+      throw error;
+    }
+  }
+
+  #keep({ access_token: token, expires_in: seconds }: TokenSet): void {
+    this.#access = { token, expiresAtMs: Date.now() + seconds * 1000 };
+    this.#tabs.postMessage({ kind: 'token', access: this.#access } satisfies TabMessage);
+  }
+
+  async #loadMe(): Promise<void> {
+    const { data } = await this.api.GET('/api/auth/me');
+    if (data === undefined) throw new Error('The server returned no user.');
+    this.#apiKey = data.data.dashboard_api_key;
+    localStorage.setItem(markName, '1');
+    this.#setState({ kind: 'signedIn', me: data.data });
+  }
+
+  #onTabMessage(message: TabMessage): void {
+    if (message.kind === 'token') this.#access = message.access;
+    else this.#end('none');
+  }
+
+  #end(reason: 'none' | 'ended'): void {
+    this.#access = null;
+    this.#apiKey = null;
+    localStorage.removeItem(markName);
+    if (this.#state.kind !== 'signedOut') this.#setState({ kind: 'signedOut', reason });
+  }
+
+  #setState(state: SessionState): void {
+    this.#state = state;
+    for (const listener of this.#listeners) listener();
+  }
+}

@@ -1,0 +1,76 @@
+import { IconBell, IconCar, IconLogout, IconMap, IconUser, IconVideo } from '@tabler/icons-react';
+import { useQuery } from '@tanstack/react-query';
+import { Link, Outlet } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+import { useTranslation } from 'react-i18next';
+import { config } from '../config.ts';
+import { useCan, useMe, useSession } from '../session/session-context.ts';
+import { ConnectionStatus } from './connection-status.tsx';
+
+function NavLink({ to, icon, label, badge }: { to: string; icon: ReactNode; label: string; badge?: string }) {
+  return (
+    <Link to={to} activeProps={{ 'aria-current': 'page' }}>
+      {icon}
+      <span>{label}</span>
+      {badge === undefined ? null : <span className="nav-badge">{badge}</span>}
+    </Link>
+  );
+}
+
+const maxBadge = 99;
+
+/** Returns the number of critical events that nobody has acknowledged, among the newest. */
+function useOpenCritical(): string | undefined {
+  const { api } = useSession();
+  const { data } = useQuery({
+    queryKey: ['listNotifications', 'badge'],
+    queryFn: async () => {
+      const query = { severity: 'critical' as const, limit: 100 };
+      return (await api.GET('/api/notifications', { params: { query } })).data?.data ?? [];
+    },
+  });
+  const open = data?.filter((event) => event.acknowledged_at === null).length ?? 0;
+  if (open === 0) return undefined;
+  return open > maxBadge ? `${maxBadge}+` : String(open);
+}
+
+/** Navigation, header and the current page. */
+export function AppShell() {
+  const { t } = useTranslation();
+  const session = useSession();
+  const me = useMe();
+  const can = useCan();
+  const critical = useOpenCritical();
+  return (
+    <div className="shell">
+      <a className="skip-link" href="#content">
+        {t('nav.skip')}
+      </a>
+      <nav className="shell-nav" aria-label={t('nav.label')}>
+        <NavLink to="/map" icon={<IconMap size={20} aria-hidden />} label={t('nav.map')} />
+        {can('video') ? <NavLink to="/video" icon={<IconVideo size={20} aria-hidden />} label={t('nav.video')} /> : null}
+        <NavLink
+          to="/events"
+          icon={<IconBell size={20} aria-hidden />}
+          label={t('nav.events')}
+          {...(critical === undefined ? {} : { badge: critical })}
+        />
+        <NavLink to="/vehicles" icon={<IconCar size={20} aria-hidden />} label={t('nav.vehicles')} />
+        <span className="spacer" />
+        <NavLink to="/profile" icon={<IconUser size={20} aria-hidden />} label={t('nav.profile')} />
+        <button type="button" onClick={() => void session.logOut()}>
+          <IconLogout size={20} aria-hidden />
+          <span>{t('nav.logOut')}</span>
+        </button>
+      </nav>
+      <header className="shell-bar">
+        <strong>{config.product_name}</strong>
+        <ConnectionStatus />
+        <span>{me.account.name}</span>
+      </header>
+      <main className="shell-main" id="content" tabIndex={-1}>
+        <Outlet />
+      </main>
+    </div>
+  );
+}

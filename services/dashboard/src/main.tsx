@@ -1,0 +1,57 @@
+import { ApiFailure } from '@fleet/api-client';
+import { MantineProvider } from '@mantine/core';
+import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
+import { RouterProvider } from '@tanstack/react-router';
+import { setNonce } from 'get-nonce';
+import { createRoot } from 'react-dom/client';
+import { config, getNonce } from './common/config.ts';
+import { startI18n } from './common/i18n/i18n.ts';
+import { Session } from './common/session/session.ts';
+import { SessionContext } from './common/session/session-context.ts';
+import { resolveCssVariables, theme } from './common/theme/theme.ts';
+import './common/ui/styles.ts';
+import { createDashboardRouter } from './router.tsx';
+
+const freshMs = 30_000;
+const maxRetries = 2;
+
+setNonce(getNonce());
+document.title = config.product_name;
+
+const session = new Session(window.location.origin);
+const queries = new QueryClient({
+  defaultOptions: {
+    queries: {
+      staleTime: freshMs,
+      // The server's refusals stay the same; only failures of the connection or the server are repeated.
+      retry: (count, error) =>
+        count < maxRetries && error instanceof ApiFailure && (error.status === 0 || error.status >= 500),
+    },
+  },
+});
+const router = createDashboardRouter(session);
+session.subscribe(() => {
+  if (session.state.kind !== 'signedOut') return;
+  queries.clear();
+  // Leads to the log-in page, which returns to this address.
+  void router.invalidate();
+});
+
+const root = document.getElementById('root');
+if (root === null) throw new Error('The page has no element #root.');
+
+await Promise.all([startI18n(), session.resume()]);
+createRoot(root).render(
+  <MantineProvider
+    theme={theme}
+    defaultColorScheme="auto"
+    cssVariablesResolver={resolveCssVariables}
+    getStyleNonce={getNonce}
+  >
+    <SessionContext value={session}>
+      <QueryClientProvider client={queries}>
+        <RouterProvider router={router} />
+      </QueryClientProvider>
+    </SessionContext>
+  </MantineProvider>,
+);

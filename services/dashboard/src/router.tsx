@@ -1,0 +1,110 @@
+import { createRootRouteWithContext, createRoute, createRouter, lazyRouteComponent, redirect } from '@tanstack/react-router';
+import { LiveProvider } from './common/live/live-provider.tsx';
+import type { Session } from './common/session/session.ts';
+import { AppShell } from './common/ui/app-shell.tsx';
+import { NotFound } from './common/ui/not-found.tsx';
+import { parseEventsSearch } from './scenes/events/search.ts';
+import { parseMapSearch } from './scenes/map/search.ts';
+import { parseVideoSearch } from './scenes/video/search.ts';
+
+const rootRoute = createRootRouteWithContext<{ session: Session }>()({ notFoundComponent: NotFound });
+
+const loginRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/login',
+  validateSearch: (search): { next?: string } =>
+    typeof search['next'] === 'string' && search['next'].startsWith('/') && !search['next'].startsWith('//')
+      ? { next: search['next'] }
+      : {},
+  component: lazyRouteComponent(() => import('./scenes/login/page.tsx'), 'LoginPage'),
+});
+
+const resetRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/reset-password',
+  component: lazyRouteComponent(() => import('./scenes/login/reset-page.tsx'), 'ResetPage'),
+});
+
+const shareRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/share/$slug',
+  component: lazyRouteComponent(() => import('./scenes/share/page.tsx'), 'SharePage'),
+});
+
+/** Every page below requires a user. */
+const appRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  id: 'app',
+  beforeLoad: ({ context, location }) => {
+    if (context.session.state.kind !== 'signedIn') throw redirect({ to: '/login', search: { next: location.href } });
+  },
+  component: () => (
+    <LiveProvider>
+      <AppShell />
+    </LiveProvider>
+  ),
+});
+
+const startRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/',
+  beforeLoad: () => {
+    throw redirect({ to: '/map' });
+  },
+});
+
+const mapRoute = createRoute({
+  getParentRoute: () => appRoute,
+  path: '/map',
+  validateSearch: parseMapSearch,
+  component: lazyRouteComponent(() => import('./scenes/map/page.tsx'), 'MapPage'),
+});
+
+const videoRoute = createRoute({
+  getParentRoute: () => appRoute,
+  path: '/video',
+  validateSearch: parseVideoSearch,
+  component: lazyRouteComponent(() => import('./scenes/video/page.tsx'), 'VideoPage'),
+});
+
+const eventsRoute = createRoute({
+  getParentRoute: () => appRoute,
+  path: '/events',
+  validateSearch: parseEventsSearch,
+  component: lazyRouteComponent(() => import('./scenes/events/page.tsx'), 'EventsPage'),
+});
+
+const vehiclesRoute = createRoute({
+  getParentRoute: () => appRoute,
+  path: '/vehicles',
+  component: lazyRouteComponent(() => import('./scenes/vehicles/page.tsx'), 'VehiclesPage'),
+});
+
+const vehicleRoute = createRoute({
+  getParentRoute: () => appRoute,
+  path: '/vehicles/$vehicleId',
+  component: lazyRouteComponent(() => import('./scenes/vehicle/page.tsx'), 'VehiclePage'),
+});
+
+const profileRoute = createRoute({
+  getParentRoute: () => appRoute,
+  path: '/profile/{-$tab}',
+  component: lazyRouteComponent(() => import('./scenes/profile/page.tsx'), 'ProfilePage'),
+});
+
+const routeTree = rootRoute.addChildren([
+  startRoute,
+  loginRoute,
+  resetRoute,
+  shareRoute,
+  appRoute.addChildren([mapRoute, videoRoute, eventsRoute, vehiclesRoute, vehicleRoute, profileRoute]),
+]);
+
+/** Creates the router. Routes below the application require a user. */
+export const createDashboardRouter = (session: Session) => createRouter({ routeTree, context: { session } });
+
+declare module '@tanstack/react-router' {
+  interface Register {
+    router: ReturnType<typeof createDashboardRouter>;
+  }
+}

@@ -1,0 +1,72 @@
+import { Tabs } from '@mantine/core';
+import { getRouteApi } from '@tanstack/react-router';
+import { useTranslation } from 'react-i18next';
+import { useCan, useMe } from '../../common/session/session-context.ts';
+import { PreferencesTab } from './parts/preferences-tab.tsx';
+import { SessionsTab } from './parts/sessions-tab.tsx';
+import { WebhooksTab } from './parts/webhooks-tab.tsx';
+
+const route = getRouteApi('/app/profile/{-$tab}');
+const tabs = ['profile', 'preferences', 'security', 'webhooks'] as const;
+
+/** The user's own record, preferences, sessions and webhooks. */
+export function ProfilePage() {
+  const { t } = useTranslation('profile');
+  const { tab } = route.useParams();
+  const navigate = route.useNavigate();
+  const can = useCan();
+  const shown = tabs.filter((name) => name !== 'webhooks' || can('webhooks'));
+  const current = shown.find((name) => name === tab) ?? 'profile';
+  return (
+    <div className="page">
+      <h1>{t('title')}</h1>
+      <Tabs
+        value={current}
+        keepMounted={false}
+        onChange={(name) => void navigate({ params: { tab: name === 'profile' || name === null ? undefined : name } })}
+      >
+        <Tabs.List mb="lg">
+          {shown.map((name) => (
+            <Tabs.Tab key={name} value={name}>
+              {t(`tab.${name}`)}
+            </Tabs.Tab>
+          ))}
+        </Tabs.List>
+        <Tabs.Panel value="profile">
+          <ProfileTab />
+        </Tabs.Panel>
+        <Tabs.Panel value="preferences">
+          <PreferencesTab />
+        </Tabs.Panel>
+        <Tabs.Panel value="security">
+          <SessionsTab />
+        </Tabs.Panel>
+        <Tabs.Panel value="webhooks">
+          <WebhooksTab />
+        </Tabs.Panel>
+      </Tabs>
+    </div>
+  );
+}
+
+function ProfileTab() {
+  const { t } = useTranslation('profile');
+  const me = useMe();
+  const facts = [
+    [t('name'), me.name],
+    [t('email'), me.email ?? '–'],
+    [t('phone'), me.phone_number ?? '–'],
+    [t('role'), me.role],
+    [t('account'), me.account.name],
+  ] as const;
+  return (
+    <dl className="facts">
+      {facts.map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}

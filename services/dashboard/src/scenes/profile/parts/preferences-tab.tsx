@@ -1,0 +1,67 @@
+import { NativeSelect, Stack, Text, useMantineColorScheme } from '@mantine/core';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useTranslation } from 'react-i18next';
+import { type Preferences, usePreferences } from '../../../common/format/preferences-context.ts';
+import { changeLanguage } from '../../../common/i18n/i18n.ts';
+import { useSession } from '../../../common/session/session-context.ts';
+import { Failure, Loading } from '../../../common/ui/states.tsx';
+
+const languageNames = [
+  { value: 'en', label: 'English' },
+  { value: 'zh', label: '中文' },
+  { value: 'es', label: 'Español' },
+];
+
+type Change = Partial<Pick<Preferences, 'language' | 'theme' | 'distance_unit' | 'speed_unit' | 'volume_unit' | 'time_format' | 'timezone'>>;
+
+/** Language, theme, units and zone. Each choice is saved at once and applies to the whole page. */
+export function PreferencesTab() {
+  const { t } = useTranslation('profile');
+  const { api } = useSession();
+  const queries = useQueryClient();
+  const preferences = usePreferences();
+  const { setColorScheme } = useMantineColorScheme();
+  const save = useMutation({
+    mutationFn: (body: Change) => api.PUT('/api/user-preferences/me', { body: body as never }),
+    onSuccess: async (_data, { language, theme }) => {
+      if (language !== undefined) await changeLanguage(language);
+      if (theme !== undefined) setColorScheme(theme === 'system' ? 'auto' : (theme as 'light' | 'dark'));
+      await queries.invalidateQueries({ queryKey: ['getPreferences'] });
+    },
+  });
+  if (preferences === undefined) return <Loading />;
+  const field = (name: keyof Change, label: string, data: readonly (string | { value: string; label: string })[]) => (
+    <NativeSelect
+      label={label}
+      data={[...data]}
+      value={String(preferences[name])}
+      onChange={({ currentTarget }) => save.mutate({ [name]: currentTarget.value } as Change)}
+    />
+  );
+  return (
+    <Stack maw={360}>
+      {save.isError ? <Failure error={save.error} /> : null}
+      {field('language', t('preferences.language'), languageNames)}
+      {field(
+        'theme',
+        t('preferences.theme'),
+        (['system', 'light', 'dark'] as const).map((value) => ({ value, label: t(`preferences.themes.${value}`) })),
+      )}
+      {field('distance_unit', t('preferences.distance'), ['km', 'mi'])}
+      {field('speed_unit', t('preferences.speed'), [
+        { value: 'kmh', label: 'km/h' },
+        { value: 'mph', label: 'mph' },
+        { value: 'kn', label: 'kn' },
+      ])}
+      {field('volume_unit', t('preferences.volume'), ['l', 'gal'])}
+      {field('time_format', t('preferences.time'), [
+        { value: '24h', label: '24 h' },
+        { value: '12h', label: '12 h' },
+      ])}
+      {field('timezone', t('preferences.timezone'), Intl.supportedValuesOf('timeZone'))}
+      <Text role="status" size="sm">
+        {save.isSuccess ? t('preferences.saved') : ''}
+      </Text>
+    </Stack>
+  );
+}

@@ -1,0 +1,15 @@
+import react from '@vitejs/plugin-react';
+import { defineConfig } from 'vite';
+
+/** The running product, for `npm run dev`. */
+const product = process.env['PRODUCT_URL'] ?? 'http://127.0.0.1:8080';
+
+/** The dashboard key is valid only from the origin of the product. */
+const proxied = { target: product, changeOrigin: true, headers: { origin: product } };
+
+export default defineConfig({
+  plugins: [react()],
+  build: { outDir: 'dist/app', emptyOutDir: true, sourcemap: 'hidden', target: 'es2023', chunkSizeWarningLimit: 1200 },
+  worker: { format: 'es' },
+  server: { proxy: { '/api': proxied, '/ws': { ...proxied, ws: true } } },
+});

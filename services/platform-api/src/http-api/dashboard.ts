@@ -1,0 +1,93 @@
+import { randomBytes } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createContentSender } from '@fleet/service-kit';
+import { Router } from 'express';
+
+/** Settings that the page reads at run time, so that one build serves every installation. */
+export interface DashboardConfig {
+  readonly product_name: string;
+  readonly ws_url: string;
+  readonly video_url: string;
+  readonly signup_enabled: boolean;
+}
+
+/** First path segments of the page's routes. Every other path keeps its 404. */
+export const pageRoutes = [
+  'login',
+  'register',
+  'reset-password',
+  'share',
+  'map',
+  'video',
+  'events',
+  'vehicles',
+  'media',
+  'drivers',
+  'groups',
+  'geofences',
+  'routes',
+  'sharing',
+  'devices',
+  'messages',
+  'support',
+  'account',
+  'profile',
+] as const;
+
+const originOf = (url: string): string => new URL(url).origin;
+
+/** Returns the policy of the page: scripts only from this origin, styles only with the nonce of the response. */
+function contentSecurityPolicy({ ws_url: wsUrl, video_url: videoUrl }: DashboardConfig, nonce: string): string {
+  const video = originOf(videoUrl);
+  const ws = originOf(wsUrl.replace(/^http/, 'ws'));
+  const videoWs = video.replace(/^http/, 'ws');
+  return [
+    "default-src 'none'",
+    "script-src 'self'",
+    "worker-src 'self'",
+    `style-src 'self' 'nonce-${nonce}'`,
+    "img-src 'self' data: blob:",
+    `media-src 'self' blob: ${video}`,
+    `connect-src 'self' ${ws} ${video} ${videoWs}`,
+    "font-src 'self'",
+    "manifest-src 'self'",
+    "form-action 'self'",
+    "base-uri 'none'",
+    "object-src 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ');
+}
+
+/** Escapes JSON for a script element: `<` could end the element. */
+const toScriptJson = (value: unknown): string => JSON.stringify(value).replaceAll('<', '\\u003c');
+
+/**
+ * Serves the dashboard that the build wrote to a folder: `index.html` for the routes of the page, and hashed files
+ * below `/assets`, which browsers store forever. Throws if the folder has no `index.html`.
+ */
+export function serveDashboard(folder: string, config: DashboardConfig): Router {
+  const router = Router({ caseSensitive: true });
+  const template = readFileSync(join(folder, 'index.html'), 'utf8').replace('__CONFIG__', () => toScriptJson(config));
+  router.get(['/', ...pageRoutes.flatMap((name) => [`/${name}`, `/${name}/*rest`])], (_request, response) => {
+    const nonce = randomBytes(16).toString('base64');
+    response
+      .set({
+        'Content-Security-Policy': contentSecurityPolicy(config, nonce),
+        'Cache-Control': 'no-store',
+        'Referrer-Policy': 'no-referrer',
+        'Permissions-Policy': 'microphone=(self)',
+      })
+      .type('html')
+      .send(template.replaceAll('__NONCE__', nonce));
+  });
+  for (const name of readdirSync(join(folder, 'assets'))) {
+    // Source maps stay on the server.
+    if (name.endsWith('.map')) continue;
+    const send = createContentSender(() => readFileSync(join(folder, 'assets', name)));
+    router.get(`/assets/${name}`, (_request, response) =>
+      send(response.type(name).set('Cache-Control', 'public, max-age=31536000, immutable')),
+    );
+  }
+  return router;
+}
