@@ -1,8 +1,15 @@
-import { createRootRouteWithContext, createRoute, createRouter, lazyRouteComponent, redirect } from '@tanstack/react-router';
+import {
+  createRootRouteWithContext,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+  redirect,
+} from '@tanstack/react-router';
 import { LiveProvider } from './common/live/live-provider.tsx';
 import type { Session } from './common/session/session.ts';
 import { AppShell } from './common/ui/app-shell.tsx';
 import { NotFound } from './common/ui/not-found.tsx';
+import { SignedIn } from './common/ui/signed-in.tsx';
 import { parseEventsSearch } from './scenes/events/search.ts';
 import { parseMapSearch } from './scenes/map/search.ts';
 import { parseVideoSearch } from './scenes/video/search.ts';
@@ -39,9 +46,11 @@ const appRoute = createRoute({
     if (context.session.state.kind !== 'signedIn') throw redirect({ to: '/login', search: { next: location.href } });
   },
   component: () => (
-    <LiveProvider>
-      <AppShell />
-    </LiveProvider>
+    <SignedIn>
+      <LiveProvider>
+        <AppShell />
+      </LiveProvider>
+    </SignedIn>
   ),
 });
 

@@ -9,6 +9,7 @@ export const rateLimitSettings = {
     default: 20,
     description: 'log-ins of an IP address, and with an identifier',
   },
+  RATE_LIMIT_REFRESH_PER_MINUTE: { ...count, default: 300, description: 'refreshes of sessions from an IP address' },
   RATE_LIMIT_CODES_PER_HOUR: { ...count, default: 5, description: 'one-time codes sent to a phone' },
   RATE_LIMIT_GEOCODE_PER_MINUTE: {
     ...count,

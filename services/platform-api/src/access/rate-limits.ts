@@ -7,6 +7,7 @@ import type { Caller } from './caller.ts';
 export type Bucket =
   | 'platform'
   | 'login'
+  | 'refresh'
   | 'codes'
   | 'geocode'
   | 'extraction'
@@ -26,6 +27,8 @@ export type RateLimits = Pick<SharedRateLimits<Bucket>, 'consume'>;
 export const countedBy: Readonly<Partial<Record<Bucket, 'key' | 'user' | 'address'>>> = {
   platform: 'key',
   login: 'address',
+  // All users of an office share one address, and each window refreshes. Refresh tokens cannot be guessed.
+  refresh: 'address',
   geocode: 'key',
   extraction: 'user',
   userSearch: 'user',
@@ -48,6 +51,7 @@ const perMinute = (count: number): Rate => ({ burst: count, perSecond: count / 6
 const createRates = (config: Config): Record<Exclude<Bucket, 'command'>, Rate> => ({
   platform: { burst: config.RATE_LIMIT_PLATFORM_BURST, perSecond: config.RATE_LIMIT_PLATFORM_PER_MINUTE / 60 },
   login: perMinute(config.RATE_LIMIT_LOGIN_PER_MINUTE),
+  refresh: perMinute(config.RATE_LIMIT_REFRESH_PER_MINUTE),
   codes: { burst: config.RATE_LIMIT_CODES_PER_HOUR, perSecond: config.RATE_LIMIT_CODES_PER_HOUR / 3600 },
   geocode: perMinute(config.RATE_LIMIT_GEOCODE_PER_MINUTE),
   extraction: perMinute(config.RATE_LIMIT_EXTRACTION_PER_MINUTE),

@@ -1,8 +1,7 @@
-import type { components, PlatformClient } from '@fleet/api-client';
+import type { PlatformClient } from '@fleet/api-client';
 import { useQuery } from '@tanstack/react-query';
 import { useSession } from '../session/session-context.ts';
-
-export type Vehicle = components['schemas']['Vehicle'];
+import type { Vehicle } from './vehicle.ts';
 
 const pageSize = 200;
 

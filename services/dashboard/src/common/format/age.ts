@@ -28,9 +28,12 @@ const formatClock = (timeMs: number, { language, timeZone, isTwelveHours }: Form
 
 /** Returns date and time, such as "22 Jan 2026, 14:02". */
 export const formatDateTime = (timeMs: number, { language, timeZone, isTwelveHours }: FormatOptions): string =>
-  new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeStyle: 'short', timeZone, hour12: isTwelveHours }).format(
-    timeMs,
-  );
+  new Intl.DateTimeFormat(language, {
+    dateStyle: 'medium',
+    timeStyle: 'short',
+    timeZone,
+    hour12: isTwelveHours,
+  }).format(timeMs);
 
 /** Returns date, time to the second and zone, for titles of relative times. */
 export const formatExact = (timeMs: number, { language, timeZone, isTwelveHours }: FormatOptions): string =>

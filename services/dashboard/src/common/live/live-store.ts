@@ -1,4 +1,11 @@
-import { column, type ConnectionState, type RecordEvent, rowLength, type VehicleState, vehicleStates } from './protocol.ts';
+import {
+  type ConnectionState,
+  column,
+  type RecordEvent,
+  rowLength,
+  type VehicleState,
+  vehicleStates,
+} from './protocol.ts';
 
 /** Position and state of a vehicle, as the page shows it. */
 export interface LivePosition {

@@ -1,10 +1,18 @@
 import { useComputedColorScheme } from '@mantine/core';
 import type { Feature, FeatureCollection, Point } from 'geojson';
-import { GeoJSONSource, LngLatBounds, Map as MapLibreMap, NavigationControl, ScaleControl, setWorkerUrl } from 'maplibre-gl';
+import {
+  GeoJSONSource,
+  LngLatBounds,
+  Map as MapLibreMap,
+  NavigationControl,
+  ScaleControl,
+  setWorkerUrl,
+} from 'maplibre-gl';
 import workerUrl from 'maplibre-gl/dist/maplibre-gl-worker.mjs?worker&url';
 import { useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import 'maplibre-gl/dist/maplibre-gl.css';
+import './map.css';
 import { colors, type Theme, type ThemeColors } from '../theme/tokens.ts';
 import { createBaseStyle, getCountries } from './base-map.ts';
 import { addVehicleImages } from './vehicle-images.ts';
@@ -64,7 +72,13 @@ const toTrack = (track: readonly (readonly [number, number])[]): FeatureCollecti
 /** Adds the layers of tracks, clusters, vehicles, labels and the selection above the base map. */
 function addLayers(map: MapLibreMap, theme: ThemeColors): void {
   map.addSource('track', { type: 'geojson', data: toTrack([]) });
-  map.addSource('vehicles', { type: 'geojson', data: toCollection([]), cluster: true, clusterMaxZoom, clusterRadius: 44 });
+  map.addSource('vehicles', {
+    type: 'geojson',
+    data: toCollection([]),
+    cluster: true,
+    clusterMaxZoom,
+    clusterRadius: 44,
+  });
   map.addLayer({ id: 'track', type: 'line', source: 'track', paint: { 'line-color': theme.moving, 'line-width': 3 } });
   map.addLayer({
     id: 'clusters',
@@ -176,11 +190,14 @@ export function MapView({ vehicles, selectedId, isFollowing = false, track = [],
 
   const { latitude, longitude } = selected ?? {};
   useEffect(() => {
-    if (isFollowing && latitude !== undefined && longitude !== undefined) map?.easeTo({ center: [longitude, latitude] });
+    if (isFollowing && latitude !== undefined && longitude !== undefined)
+      map?.easeTo({ center: [longitude, latitude] });
   }, [map, isFollowing, latitude, longitude]);
 
   if (failure !== null) return <div role="alert">{t('mapFailed', { reason: failure })}</div>;
-  return <div ref={container} className="map-view" role="region" aria-label={t('mapLabel', { count: vehicles.length })} />;
+  return (
+    <div ref={container} className="map-view" role="region" aria-label={t('mapLabel', { count: vehicles.length })} />
+  );
 }
 
 /** Creates the map in an element and waits until its layers exist. An abort removes it. */
@@ -192,7 +209,14 @@ async function createMap(
 ): Promise<MapLibreMap> {
   const style = createBaseStyle(theme, await getCountries());
   removal.throwIfAborted();
-  const map = new MapLibreMap({ container: element, style, center: [20, 20], zoom: 1.5, maxPitch: 0, dragRotate: false });
+  const map = new MapLibreMap({
+    container: element,
+    style,
+    center: [20, 20],
+    zoom: 1.5,
+    maxPitch: 0,
+    dragRotate: false,
+  });
   removal.addEventListener('abort', () => map.remove());
   map.addControl(new NavigationControl({ showCompass: false }), 'bottom-right');
   map.addControl(new ScaleControl(), 'bottom-left');

@@ -1,4 +1,10 @@
-import { ApiFailure, type Credentials, type components, createPlatformClient, type PlatformClient } from '@fleet/api-client';
+import {
+  ApiFailure,
+  type Credentials,
+  type components,
+  createPlatformClient,
+  type PlatformClient,
+} from '@fleet/api-client';
 
 export type Me = components['schemas']['Me'];
 type TokenSet = components['schemas']['TokenSet'];
@@ -10,6 +16,8 @@ export type SessionState =
 
 /** A token that expires sooner is refreshed before the next request. */
 const refreshBeforeExpiryMs = 60_000;
+/** Pause before a session is resumed again after a failure of the server. */
+const retrySeconds = 3;
 /** Name of the lock and of the channel that the tabs of one browser share. */
 const sharedName = 'fleet-session';
 /** Says that this browser has a session, so that visitors without one cause no failing request. Not a secret. */
@@ -55,12 +63,16 @@ export class Session {
   /** Continues the session of the cookie, if there is one. */
   async resume(): Promise<void> {
     if (localStorage.getItem(markName) === null) return this.#end('none');
-    try {
-      await this.#refresh();
-      await this.#loadMe();
-    } catch (error) {
-      if (!(error instanceof ApiFailure)) throw error;
-      this.#end('none');
+    for (;;) {
+      try {
+        await this.#refresh();
+        return await this.#loadMe();
+      } catch (error) {
+        if (!(error instanceof ApiFailure)) throw error;
+        if (error.status === 401 || error.status === 403) return this.#end('none');
+        // The server is busy or unreachable: the session may still exist.
+        await new Promise((resolve) => setTimeout(resolve, (error.retryAfterSeconds ?? retrySeconds) * 1000));
+      }
     }
   }
 

@@ -3,7 +3,16 @@ import { colors, toCssVariables } from './tokens.ts';
 
 /** Mantine requires ten shades; every component uses the one that the token gives. */
 const shades = (color: string): MantineColorsTuple => [
-  color, color, color, color, color, color, color, color, color, color,
+  color,
+  color,
+  color,
+  color,
+  color,
+  color,
+  color,
+  color,
+  color,
+  color,
 ];
 
 export const theme = createTheme({
@@ -26,6 +35,7 @@ const mantineVariables = {
   '--mantine-color-action-text': 'var(--fleet-moving)',
   '--mantine-color-action-outline': 'var(--fleet-moving)',
   '--mantine-color-critical-filled': 'var(--fleet-critical)',
+  '--mantine-color-critical-outline': 'var(--fleet-critical)',
   '--mantine-color-critical-text': 'var(--fleet-critical)',
   '--mantine-color-anchor': 'var(--fleet-moving)',
   '--mantine-color-error': 'var(--fleet-critical)',
@@ -34,10 +44,5 @@ const mantineVariables = {
 export const resolveCssVariables: CSSVariablesResolver = () => ({
   variables: {},
   light: { ...toCssVariables('light'), ...mantineVariables },
-  dark: {
-    ...toCssVariables('dark'),
-    ...mantineVariables,
-    // Dark text on the bright action colour.
-    '--mantine-primary-color-contrast': '#12161C',
-  },
+  dark: { ...toCssVariables('dark'), ...mantineVariables },
 });

@@ -56,7 +56,8 @@ export const colors: Readonly<Record<'light' | 'dark', ThemeColors>> = {
 
 export type Theme = keyof typeof colors;
 
-const toVariableName = (name: string): string => `--fleet-${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+const toVariableName = (name: string): string =>
+  `--fleet-${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 
 /** Returns the colours of a theme as CSS custom properties, such as `--fleet-muted-text`. */
 export const toCssVariables = (theme: Theme): Record<string, string> =>

@@ -4,6 +4,7 @@ import { Link, Outlet } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { config } from '../config.ts';
+import { useApplyPreferences } from '../format/use-apply-preferences.ts';
 import { useCan, useMe, useSession } from '../session/session-context.ts';
 import { ConnectionStatus } from './connection-status.tsx';
 
@@ -41,6 +42,7 @@ export function AppShell() {
   const me = useMe();
   const can = useCan();
   const critical = useOpenCritical();
+  useApplyPreferences();
   return (
     <div className="shell">
       <a className="skip-link" href="#content">
@@ -48,7 +50,9 @@ export function AppShell() {
       </a>
       <nav className="shell-nav" aria-label={t('nav.label')}>
         <NavLink to="/map" icon={<IconMap size={20} aria-hidden />} label={t('nav.map')} />
-        {can('video') ? <NavLink to="/video" icon={<IconVideo size={20} aria-hidden />} label={t('nav.video')} /> : null}
+        {can('video') ? (
+          <NavLink to="/video" icon={<IconVideo size={20} aria-hidden />} label={t('nav.video')} />
+        ) : null}
         <NavLink
           to="/events"
           icon={<IconBell size={20} aria-hidden />}

@@ -4,7 +4,8 @@ import type { VehicleState } from '../live/protocol.ts';
 export const statePaths: Readonly<Record<VehicleState, string>> = {
   moving: 'M12 2 L20 21 L12 16.5 L4 21 Z',
   idle: 'M12 2.5 a9.5 9.5 0 1 0 .01 0 Z M8.5 7.5 h2.5 v9 h-2.5 Z M13 7.5 h2.5 v9 h-2.5 Z',
-  stopped: 'M6 3.5 h12 a2.5 2.5 0 0 1 2.5 2.5 v12 a2.5 2.5 0 0 1 -2.5 2.5 h-12 a2.5 2.5 0 0 1 -2.5 -2.5 v-12 a2.5 2.5 0 0 1 2.5 -2.5 Z',
+  stopped:
+    'M6 3.5 h12 a2.5 2.5 0 0 1 2.5 2.5 v12 a2.5 2.5 0 0 1 -2.5 2.5 h-12 a2.5 2.5 0 0 1 -2.5 -2.5 v-12 a2.5 2.5 0 0 1 2.5 -2.5 Z',
   offline: 'M12 2.5 a9.5 9.5 0 1 0 .01 0 Z M12 5.5 a6.5 6.5 0 1 1 -.01 0 Z M17 4.5 L19.5 7 L7 19.5 L4.5 17 Z',
   never_connected: 'M12 2.5 a9.5 9.5 0 1 0 .01 0 Z M12 5.5 a6.5 6.5 0 1 1 -.01 0 Z',
 };
@@ -40,8 +41,7 @@ const severityPaths = {
 const severityTokens = { critical: 'critical', warning: 'idle', info: 'moving' } as const;
 
 export type Severity = keyof typeof severityPaths;
-export const toSeverity = (value: string): Severity =>
-  value === 'critical' || value === 'warning' ? value : 'info';
+export const toSeverity = (value: string): Severity => (value === 'critical' || value === 'warning' ? value : 'info');
 
 /** Shows the severity of an event by shape and colour. */
 export function SeverityMark({ severity, label }: { severity: Severity; label: string }) {

@@ -66,7 +66,13 @@ function StreamFacts({ state: { stream } }: { state: Extract<VideoState, { kind:
   return <small>{facts.filter((fact) => fact !== undefined).join(' ')}</small>;
 }
 
-function TileActions({ isMuted, onMute, onFocus, title, video }: VideoTileProps & { video: RefObject<HTMLVideoElement | null> }) {
+function TileActions({
+  isMuted,
+  onMute,
+  onFocus,
+  title,
+  video,
+}: VideoTileProps & { video: RefObject<HTMLVideoElement | null> }) {
   const { t } = useTranslation('video');
   return (
     <footer>

@@ -6,9 +6,9 @@ import { useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { config } from '../../common/config.ts';
 import { useSession, useSessionState } from '../../common/session/session-context.ts';
+import { describeLoginFailure } from './model.ts';
 import { CodeForm } from './parts/code-form.tsx';
 import { ForgotForm } from './parts/forgot-form.tsx';
-import { describeLoginFailure } from './model.ts';
 
 const route = getRouteApi('/login');
 

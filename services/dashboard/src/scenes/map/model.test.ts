@@ -11,7 +11,11 @@ const vehicle = (id: number, vehicleNo: string, state: string) => ({
   state: state as never,
   location: null,
 });
-const vehicles = [vehicle(1, 'KL07CD1234', 'offline'), vehicle(2, 'KL07AB0001', 'stopped'), vehicle(3, 'DEMO3', 'idle')];
+const vehicles = [
+  vehicle(1, 'KL07CD1234', 'offline'),
+  vehicle(2, 'KL07AB0001', 'stopped'),
+  vehicle(3, 'DEMO3', 'idle'),
+];
 
 describe('the vehicles of the map', () => {
   it('have the state of their newest position', () => {

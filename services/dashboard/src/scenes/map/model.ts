@@ -1,4 +1,4 @@
-import type { Vehicle } from '../../common/fleet/queries.ts';
+import type { Vehicle } from '../../common/fleet/vehicle.ts';
 import type { LivePosition } from '../../common/live/live-store.ts';
 import { type VehicleState, vehicleStates } from '../../common/live/protocol.ts';
 
@@ -14,10 +14,7 @@ export interface VehicleRow {
 type NamedVehicle = Pick<Vehicle, 'id' | 'name' | 'vehicle_no' | 'imei' | 'state' | 'location'>;
 
 /** Joins vehicles with their live positions; before the first batch with those of the list. */
-export const toRows = (
-  vehicles: readonly NamedVehicle[],
-  positions: ReadonlyMap<number, LivePosition>,
-): VehicleRow[] =>
+export const toRows = (vehicles: readonly NamedVehicle[], positions: ReadonlyMap<number, LivePosition>): VehicleRow[] =>
   vehicles.map((vehicle) => {
     const position = positions.get(vehicle.id) ?? toPosition(vehicle);
     const state = position?.state ?? (vehicle.state as VehicleState);

@@ -2,6 +2,7 @@ import { Tabs } from '@mantine/core';
 import { getRouteApi } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
 import { useCan, useMe } from '../../common/session/session-context.ts';
+import { NoPermission } from '../../common/ui/no-permission.tsx';
 import { PreferencesTab } from './parts/preferences-tab.tsx';
 import { SessionsTab } from './parts/sessions-tab.tsx';
 import { WebhooksTab } from './parts/webhooks-tab.tsx';
@@ -16,6 +17,7 @@ export function ProfilePage() {
   const navigate = route.useNavigate();
   const can = useCan();
   const shown = tabs.filter((name) => name !== 'webhooks' || can('webhooks'));
+  if (tab === 'webhooks' && !can('webhooks')) return <NoPermission />;
   const current = shown.find((name) => name === tab) ?? 'profile';
   return (
     <div className="page">

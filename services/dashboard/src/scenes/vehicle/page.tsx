@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { Vehicle } from '../../common/fleet/queries.ts';
+import type { Vehicle } from '../../common/fleet/vehicle.ts';
 import { useFormat } from '../../common/format/preferences-context.ts';
 import { useLivePosition } from '../../common/live/live-context.ts';
 import type { VehicleState } from '../../common/live/protocol.ts';

@@ -2,7 +2,10 @@ import { Button, SegmentedControl } from '@mantine/core';
 import { getRouteApi } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { useVehicles, type Vehicle } from '../../common/fleet/queries.ts';
+import { useVehicles } from '../../common/fleet/queries.ts';
+import type { Vehicle } from '../../common/fleet/vehicle.ts';
+import { useCan } from '../../common/session/session-context.ts';
+import { NoPermission } from '../../common/ui/no-permission.tsx';
 import { Empty, Failure, Loading } from '../../common/ui/states.tsx';
 import { VideoTile } from '../../common/video/tile.tsx';
 import { CameraList } from './parts/camera-list.tsx';
@@ -20,7 +23,9 @@ export function VideoPage() {
   const { t } = useTranslation('video');
   const vehicles = useVehicles();
   const wall = useWall();
+  const can = useCan();
   const [audible, setAudible] = useState<number | null>(null);
+  if (!can('video')) return <NoPermission />;
   if (vehicles.isPending) return <Loading />;
   if (vehicles.isError) return <Failure error={vehicles.error} onRetry={() => void vehicles.refetch()} />;
   return (

@@ -8,12 +8,20 @@ import type { User } from '../users/schema.ts';
 import { findUser } from '../users/use-cases.ts';
 import { requestOrigin, toTokenSetResponse } from './token-set.ts';
 
-type RefreshDeps = Pick<Deps, 'records' | 'bus' | 'tokens' | 'log'>;
+type RefreshDeps = Pick<Deps, 'records' | 'bus' | 'tokens' | 'log' | 'encryption'>;
 
-/** Returns the next tokens of a session. A reused refresh token ends the session. */
-export async function refreshTokens(deps: RefreshDeps, refreshToken: string, context: RequestContext) {
+/**
+ * Returns the next tokens of a session. A reused refresh token ends the session; that of a cookie can be repeated for 30
+ * seconds, because a browser may lose a response.
+ */
+export async function refreshTokens(
+  deps: RefreshDeps,
+  { refreshToken, isCookie }: { readonly refreshToken: string; readonly isCookie: boolean },
+  context: RequestContext,
+) {
   const { ip } = requestOrigin(context);
-  const refreshed = await refreshSession(deps, refreshToken, ip, (session) => issueAccessToken(deps, session));
+  const request = { refreshToken, ip, isRepeatable: isCookie };
+  const refreshed = await refreshSession(deps, request, (session) => issueAccessToken(deps, session));
   if (refreshed.kind === 'reused') {
     const { accountId, userId, _id: id } = refreshed.session;
     await audit(deps, { accountId, userId, ip }, 'auth.refresh-reused', { type: 'sessions', id });

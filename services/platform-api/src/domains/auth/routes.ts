@@ -139,14 +139,15 @@ const tokenRoutes = (deps: Deps): PlatformRoute[] => [
       'Consumes the refresh token and returns the next one. Reuse of a consumed token ends the session. Without `refresh_token` it uses the session cookie, which requires an allowed origin.',
     tags,
     access: publicAccess,
-    bucket: 'login',
+    bucket: 'refresh',
     body: refreshBody,
     bodyIsOptional: true,
     response: singleSchema(tokenSetSchema),
     errors: { 401: credentialErrors, 403: suspended },
     handle: async ({ body, context }) => {
+      const isCookie = body.refresh_token === undefined;
       const refreshToken = body.refresh_token ?? readSessionCookie(deps, context);
-      return createTokenReply(await refreshTokens(deps, refreshToken, context), body.refresh_token === undefined);
+      return createTokenReply(await refreshTokens(deps, { refreshToken, isCookie }, context), isCookie);
     },
   }),
   platformRoute({

@@ -45,6 +45,17 @@ describe('a session in a cookie', () => {
     expect((await post('refresh', undefined, { cookie, ...page })).status).toBe(200);
   });
 
+  it('survives tabs that refresh concurrently, and a lost response', async () => {
+    const cookie = cookieOf((await logIn()).headers);
+    const responses = await Promise.all([1, 2, 3].map(() => post('refresh', undefined, { cookie, ...page })));
+    expect(responses.map(({ status }) => status)).toEqual([200, 200, 200]);
+    const [next = '', ...others] = responses.map(({ headers }) => cookieOf(headers));
+    expect(others).toEqual([next, next]);
+    expect((await post('refresh', undefined, { cookie: next, ...page })).status).toBe(200);
+    // Spent by the request before the last one.
+    expect((await post('refresh', undefined, { cookie, ...page })).status).toBe(401);
+  });
+
   it('is missing without a cookie', async () => {
     const response = await post('refresh', {}, page);
     expect([response.status, response.body]).toEqual([401, expect.objectContaining({ code: 'token_missing' })]);

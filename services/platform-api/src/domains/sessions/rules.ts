@@ -43,4 +43,13 @@ export function judgeRefresh(session: Session, parts: RefreshParts): 'valid' | '
   return isSame(session.currentSha256, currentSha256) ? 'valid' : 'reused';
 }
 
+/**
+ * Returns the encrypted next token if this token was the last one to be spent, within the time in which a browser may
+ * present it again; null otherwise.
+ */
+export function findRepeatable({ spent }: Session, parts: RefreshParts, now: Date): string | null {
+  if (spent === undefined || spent.until <= now) return null;
+  return isSame(spent.sha256, hashesOf(parts).currentSha256) ? spent.nextToken : null;
+}
+
 export const isOpen = (session: Session, now: Date): boolean => session.revokedAt === null && session.expiresAt > now;

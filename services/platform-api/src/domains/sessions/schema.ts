@@ -15,4 +15,14 @@ export interface Session extends AccountRecord {
   readonly familySha256: string;
   /** Hash of the part that only the unspent refresh token has. */
   readonly currentSha256: string;
+  /** The last spent token of a session in a cookie, for browsers that lost the response with the next token. */
+  readonly spent?: SpentToken;
+}
+
+/** A spent refresh token that may still be exchanged for the same next token. */
+export interface SpentToken {
+  readonly sha256: string;
+  /** The next refresh token, encrypted. */
+  readonly nextToken: string;
+  readonly until: Date;
 }

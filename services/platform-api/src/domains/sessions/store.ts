@@ -1,6 +1,6 @@
 import { AccountRepository } from '../../store/account-repository.ts';
 import type { RecordStore } from '../../store/record-store.ts';
-import type { Session } from './schema.ts';
+import type { Session, SpentToken } from './schema.ts';
 
 export const sessionsIn = (records: RecordStore): AccountRepository<Session> =>
   new AccountRepository<Session>(records, 'sessions');
@@ -19,7 +19,7 @@ export async function replaceRefresh(
   records: RecordStore,
   id: number,
   spentSha256: string,
-  next: { currentSha256: string; expiresAt: Date; lastUsedAt: Date; ip: string },
+  next: { currentSha256: string; expiresAt: Date; lastUsedAt: Date; ip: string; spent?: SpentToken },
 ): Promise<boolean> {
   const result = await records
     .collection<Session>('sessions')

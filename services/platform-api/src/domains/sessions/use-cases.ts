@@ -4,10 +4,12 @@ import type { Deps } from '../../platform/deps.ts';
 import type { Scope } from '../../store/account-repository.ts';
 import type { RecordStore } from '../../store/record-store.ts';
 import {
+  findRepeatable,
   hashesOf,
   isOpen,
   judgeRefresh,
   newRefreshParts,
+  type RefreshParts,
   readRefreshToken,
   refreshSeconds,
   writeRefreshToken,
@@ -62,17 +64,29 @@ export type Refreshed<R> =
   | { readonly kind: 'reused'; readonly session: Session }
   | { readonly kind: 'expired' | 'unknown' };
 
+/** A request to refresh a session. */
+export interface RefreshRequest {
+  readonly refreshToken: string;
+  readonly ip: string;
+  /** Whether the spent token can be exchanged again for a short time, because tabs of a browser share a cookie. */
+  readonly isRepeatable: boolean;
+}
+
+/** Seconds for which the last spent token of a cookie returns the same next token. */
+const repeatableSeconds = 30;
+const nextTokenPurpose = 'next refresh token';
+
 /**
  * Exchanges a refresh token for the next one. A token that was spent before has been copied, and ends the session. If
  * `prepare` throws, the token is not spent, and the client can retry with it.
  */
 export async function refreshSession<R>(
-  { records, bus }: Pick<Deps, 'records' | 'bus'>,
-  refreshToken: string,
-  ip: string,
+  deps: Pick<Deps, 'records' | 'bus' | 'encryption'>,
+  { refreshToken, ip, isRepeatable }: RefreshRequest,
   prepare: (session: Session) => Promise<R>,
   now = new Date(),
 ): Promise<Refreshed<R>> {
+  const { records, encryption } = deps;
   const parts = readRefreshToken(refreshToken);
   const session = parts === null ? null : await findSessionById(records, parts.sessionId);
   if (parts === null || session === null) return { kind: 'unknown' };
@@ -82,14 +96,35 @@ export async function refreshSession<R>(
   if (verdict === 'valid') {
     const result = await prepare(session);
     const next = newRefreshParts(parts.family);
+    const nextToken = writeRefreshToken(session._id, next);
     const { currentSha256 } = hashesOf(next);
     const expiresAt = new Date(now.getTime() + refreshSeconds * 1000);
-    const replaced = { currentSha256, expiresAt, lastUsedAt: now, ip };
+    const until = new Date(now.getTime() + repeatableSeconds * 1000);
+    const spent = { sha256: session.currentSha256, nextToken: encryption.seal(nextToken, nextTokenPurpose), until };
+    const replaced = { currentSha256, expiresAt, lastUsedAt: now, ip, ...(isRepeatable ? { spent } : {}) };
     if (await replaceRefresh(records, session._id, session.currentSha256, replaced))
-      return { kind: 'refreshed', refreshToken: writeRefreshToken(session._id, next), result };
+      return { kind: 'refreshed', refreshToken: nextToken, result };
   }
-  await revokeSession({ records, bus }, session, session._id, now);
+  const repeated = isRepeatable ? await repeatRefresh(deps, session._id, parts, now) : null;
+  if (repeated !== null)
+    return { kind: 'refreshed', refreshToken: repeated.nextToken, result: await prepare(repeated.session) };
+  await revokeSession(deps, session, session._id, now);
   return { kind: 'reused', session };
+}
+
+/** Returns the next token again if the token was spent moments ago; null otherwise. */
+async function repeatRefresh(
+  { records, encryption }: Pick<Deps, 'records' | 'encryption'>,
+  id: number,
+  parts: RefreshParts,
+  now: Date,
+): Promise<{ nextToken: string; session: Session } | null> {
+  // Read again: a concurrent request may have spent the token since.
+  const session = await findSessionById(records, id);
+  if (session === null || !isOpen(session, now)) return null;
+  const sealed = findRepeatable(session, parts, now);
+  const nextToken = sealed === null ? null : encryption.tryOpen(sealed, nextTokenPurpose);
+  return nextToken === null ? null : { nextToken, session };
 }
 
 /** Revokes a session of an account and its access tokens; returns null if there is no such open session. */

@@ -60,12 +60,7 @@ export function EventDetails({ event }: { event: EventRecord }) {
         )}
         {can('fleet') ? <Acknowledge event={event} /> : null}
         <Group gap="sm">
-          <Button
-            size="xs"
-            variant="default"
-            component={Link}
-            to={`/map?vehicle=${event.vehicle_id}`}
-          >
+          <Button size="xs" variant="default" component={Link} to={`/map?vehicle=${event.vehicle_id}`}>
             {t('onMap')}
           </Button>
           {can('video') ? (

@@ -39,7 +39,13 @@ export function CodeForm() {
     <form onSubmit={form.onSubmit(() => (isSent ? logIn() : send()))}>
       <Stack>
         {failure === null ? null : <Alert color="critical" variant="outline" title={failure} role="alert" />}
-        <TextInput label={t('phoneNumber')} type="tel" autoComplete="tel" required {...form.getInputProps('phoneNumber')} />
+        <TextInput
+          label={t('phoneNumber')}
+          type="tel"
+          autoComplete="tel"
+          required
+          {...form.getInputProps('phoneNumber')}
+        />
         {isSent ? (
           <TextInput
             label={t('code')}

@@ -1,8 +1,7 @@
-import { NativeSelect, Stack, Text, useMantineColorScheme } from '@mantine/core';
+import { NativeSelect, Stack, Text } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { type Preferences, usePreferences } from '../../../common/format/preferences-context.ts';
-import { changeLanguage } from '../../../common/i18n/i18n.ts';
 import { useSession } from '../../../common/session/session-context.ts';
 import { Failure, Loading } from '../../../common/ui/states.tsx';
 
@@ -12,7 +11,12 @@ const languageNames = [
   { value: 'es', label: 'Español' },
 ];
 
-type Change = Partial<Pick<Preferences, 'language' | 'theme' | 'distance_unit' | 'speed_unit' | 'volume_unit' | 'time_format' | 'timezone'>>;
+/** Browsers leave `UTC` out of the list. */
+const timeZones = ['UTC', ...Intl.supportedValuesOf('timeZone').filter((zone) => zone !== 'UTC')];
+
+type Change = Partial<
+  Pick<Preferences, 'language' | 'theme' | 'distance_unit' | 'speed_unit' | 'volume_unit' | 'time_format' | 'timezone'>
+>;
 
 /** Language, theme, units and zone. Each choice is saved at once and applies to the whole page. */
 export function PreferencesTab() {
@@ -20,14 +24,9 @@ export function PreferencesTab() {
   const { api } = useSession();
   const queries = useQueryClient();
   const preferences = usePreferences();
-  const { setColorScheme } = useMantineColorScheme();
   const save = useMutation({
     mutationFn: (body: Change) => api.PUT('/api/user-preferences/me', { body: body as never }),
-    onSuccess: async (_data, { language, theme }) => {
-      if (language !== undefined) await changeLanguage(language);
-      if (theme !== undefined) setColorScheme(theme === 'system' ? 'auto' : (theme as 'light' | 'dark'));
-      await queries.invalidateQueries({ queryKey: ['getPreferences'] });
-    },
+    onSuccess: () => queries.invalidateQueries({ queryKey: ['getPreferences'] }),
   });
   if (preferences === undefined) return <Loading />;
   const field = (name: keyof Change, label: string, data: readonly (string | { value: string; label: string })[]) => (
@@ -58,7 +57,7 @@ export function PreferencesTab() {
         { value: '24h', label: '24 h' },
         { value: '12h', label: '12 h' },
       ])}
-      {field('timezone', t('preferences.timezone'), Intl.supportedValuesOf('timeZone'))}
+      {field('timezone', t('preferences.timezone'), timeZones)}
       <Text role="status" size="sm">
         {save.isSuccess ? t('preferences.saved') : ''}
       </Text>

@@ -8,7 +8,9 @@ import { SecretOnce } from './secret-once.tsx';
 import { WebhookEditor } from './webhook-editor.tsx';
 import { useWebhookChanges, useWebhooks, type Webhook } from './webhook-queries.ts';
 
-type Open = { readonly kind: 'edit'; readonly webhook: Webhook | null } | { readonly kind: 'delete' | 'deliveries'; readonly webhook: Webhook };
+type Open =
+  | { readonly kind: 'edit'; readonly webhook: Webhook | null }
+  | { readonly kind: 'delete' | 'deliveries'; readonly webhook: Webhook };
 
 /** Webhooks of the user: add, edit, delete, test, and their deliveries. */
 export function WebhooksTab() {

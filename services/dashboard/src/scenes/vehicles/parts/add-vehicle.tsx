@@ -35,7 +35,12 @@ export function AddVehicle({ isOpen, onClose }: AddVehicleProps) {
   });
   const isFieldFault = create.isError && Object.keys(toFieldErrors(create.error)).length > 0;
   return (
-    <Modal opened={isOpen} onClose={onClose} title={t('add')} closeButtonProps={{ 'aria-label': t('common:action.close') }}>
+    <Modal
+      opened={isOpen}
+      onClose={onClose}
+      title={t('add')}
+      closeButtonProps={{ 'aria-label': t('common:action.close') }}
+    >
       <form onSubmit={form.onSubmit((values) => create.mutate(values))}>
         <Stack>
           {create.isError && !isFieldFault ? <Failure error={create.error} /> : null}

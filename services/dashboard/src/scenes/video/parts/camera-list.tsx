@@ -1,7 +1,7 @@
 import { TextInput } from '@mantine/core';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { Vehicle } from '../../../common/fleet/queries.ts';
+import type { Vehicle } from '../../../common/fleet/vehicle.ts';
 import { useLivePositions } from '../../../common/live/live-context.ts';
 import type { VehicleState } from '../../../common/live/protocol.ts';
 import { StateMark } from '../../../common/ui/marks.tsx';

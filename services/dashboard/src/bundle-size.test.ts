@@ -1,0 +1,43 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { describe, expect, it } from '@jest/globals';
+
+const app = join(import.meta.dirname, '..', 'dist', 'app');
+
+/** Budgets in bytes after gzip. */
+const firstPageBytes = 280 * 1024;
+const mapBytes = 450 * 1024;
+
+const gzipSize = (path: string): number => gzipSync(readFileSync(join(app, path))).length;
+
+/** Returns the files that index.html loads, with the modules that they import statically. */
+function findFirstFiles(): string[] {
+  const html = readFileSync(join(app, 'index.html'), 'utf8');
+  const pending = [...html.matchAll(/(?:src|href)="\/(assets\/[^"]+)"/g)].map(([, path = '']) => path);
+  const found = new Set<string>();
+  for (let path = pending.pop(); path !== undefined; path = pending.pop()) {
+    if (found.has(path)) continue;
+    found.add(path);
+    if (!path.endsWith('.js')) continue;
+    const text = readFileSync(join(app, path), 'utf8');
+    for (const [, name = ''] of text.matchAll(/(?:from|^import|;import)\s*"\.\/([^"]+)"/g))
+      pending.push(`assets/${name}`);
+  }
+  return [...found];
+}
+
+describe('the size of the dashboard', () => {
+  it('is below 280 kB before the map', () => {
+    const files = findFirstFiles();
+    expect(files.some((path) => path.endsWith('.js'))).toBe(true);
+    expect(files.filter((path) => path.includes('map-view'))).toEqual([]);
+    expect(files.reduce((sum, path) => sum + gzipSize(path), 0)).toBeLessThan(firstPageBytes);
+  });
+
+  it('is below 450 kB for the map with its worker', () => {
+    const names = readdirSync(join(app, 'assets')).filter((name) => /^(map-view|maplibre-gl-worker).*\.js$/.test(name));
+    expect(names).toHaveLength(2);
+    expect(names.reduce((sum, name) => sum + gzipSize(join('assets', name)), 0)).toBeLessThan(mapBytes);
+  });
+});

@@ -1,0 +1,72 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import express from 'express';
+import { pageRoutes, serveDashboard } from './dashboard.ts';
+
+const page =
+  '<meta property="csp-nonce" nonce="__NONCE__"><script type="application/json">__CONFIG__</script><script src="/assets/a-1.js"></script>';
+const config = {
+  product_name: 'A </script> B',
+  ws_url: 'wss://fleet.example/ws',
+  video_url: 'https://video.example',
+  signup_enabled: false,
+};
+
+let folder: string;
+let server: Server;
+let url: string;
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'fleet-dashboard-'));
+  mkdirSync(join(folder, 'assets'));
+  writeFileSync(join(folder, 'index.html'), page);
+  writeFileSync(join(folder, 'assets', 'a-1.js'), 'export {};');
+  writeFileSync(join(folder, 'assets', 'a-1.js.map'), '{}');
+  server = express().use(serveDashboard(folder, config)).listen(0, '127.0.0.1');
+  await new Promise((resolve) => server.once('listening', resolve));
+  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+});
+
+afterAll(() => {
+  server.close();
+  rmSync(folder, { recursive: true });
+});
+
+describe('the dashboard', () => {
+  it('responds with the page at the base URL and at every route of the page', async () => {
+    const paths = ['/', ...pageRoutes.flatMap((name) => [`/${name}`, `/${name}/7/day`])];
+    const responses = await Promise.all(paths.map((path) => fetch(url + path)));
+    expect(responses.map(({ status }) => status)).toEqual(paths.map(() => 200));
+    expect((await fetch(`${url}/nothing`)).status).toBe(404);
+    expect((await fetch(`${url}/mapx`)).status).toBe(404);
+  });
+
+  it('allows scripts of its own origin only, and styles with the nonce of the response', async () => {
+    const [first, second] = await Promise.all([fetch(url), fetch(url)]);
+    const policy = first.headers.get('content-security-policy') ?? '';
+    expect(policy).not.toMatch(/unsafe|\*/);
+    expect(policy).toContain("script-src 'self';");
+    expect(policy).toContain("connect-src 'self' wss://fleet.example https://video.example wss://video.example");
+    const nonce = /'nonce-([^']+)'/.exec(policy)?.[1] ?? '';
+    expect(await first.text()).toContain(`nonce="${nonce}"`);
+    expect(second.headers.get('content-security-policy')).not.toContain(nonce);
+    expect(first.headers.get('cache-control')).toBe('no-store');
+  });
+
+  it('writes its settings into the page, and no text of them ends the script element', async () => {
+    const text = await (await fetch(url)).text();
+    const json = /<script type="application\/json">(.*?)<\/script>/.exec(text)?.[1] ?? '';
+    expect(JSON.parse(json)).toEqual(config);
+  });
+
+  it('serves hashed files to be stored forever, and no source maps', async () => {
+    const script = await fetch(`${url}/assets/a-1.js`);
+    expect([script.status, script.headers.get('cache-control')]).toEqual([200, 'public, max-age=31536000, immutable']);
+    expect(script.headers.get('content-type')).toContain('javascript');
+    expect((await fetch(`${url}/assets/a-1.js.map`)).status).toBe(404);
+  });
+});

@@ -1,0 +1,110 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type BrowserContext, chromium, type Page } from 'playwright-core';
+import type { ProductHarness } from './harness.ts';
+
+const require = createRequire(import.meta.url);
+const axeSource = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
+
+/** Software WebGL, no requests to the internet, and video that plays without a click. */
+const browserArguments = [
+  '--no-sandbox',
+  '--use-gl=angle',
+  '--use-angle=swiftshader',
+  '--enable-unsafe-swiftshader',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+  '--autoplay-policy=no-user-gesture-required',
+];
+
+/** A violation of an accessibility rule. */
+interface AxeViolation {
+  readonly id: string;
+  readonly impact: string;
+  readonly nodes: readonly { readonly target: readonly string[]; readonly failureSummary: string }[];
+}
+
+/** Chromium with the dashboard. Collects everything that must not happen on any page. */
+export class DashboardBrowser {
+  readonly context: BrowserContext;
+  readonly baseUrl: string;
+  /** Console errors, unhandled errors, violated policies and failed responses. */
+  readonly faults: string[] = [];
+  readonly #profile: string;
+  readonly #expected = new Set<number>();
+
+  private constructor(context: BrowserContext, baseUrl: string, profile: string) {
+    this.context = context;
+    this.baseUrl = baseUrl;
+    this.#profile = profile;
+  }
+
+  static async open(
+    harness: ProductHarness,
+    options: { colorScheme?: 'light' | 'dark' } = {},
+  ): Promise<DashboardBrowser> {
+    const profile = mkdtempSync(join(tmpdir(), 'fleet-dashboard-'));
+    const context = await chromium.launchPersistentContext(profile, {
+      executablePath: process.env['CHROMIUM_PATH'] ?? '/usr/bin/chromium',
+      headless: true,
+      args: browserArguments,
+      viewport: { width: 1280, height: 800 },
+      locale: 'en-US',
+      colorScheme: options.colorScheme ?? 'light',
+    });
+    return new DashboardBrowser(context, harness.product.runtime.base_url, profile);
+  }
+
+  /** Accepts responses with this status from now on. */
+  expectStatus(status: number): void {
+    this.#expected.add(status);
+  }
+
+  /** Opens a page whose faults are collected. */
+  async newPage(path: string): Promise<Page> {
+    const page = await this.context.newPage();
+    page.on('pageerror', (error) => this.faults.push(`error: ${error.message}`));
+    page.on('console', (message) => {
+      // Failed responses have their own line, with the address.
+      if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
+        this.faults.push(`console: ${message.text()}`);
+    });
+    page.on('response', (response) => {
+      if (response.status() >= 400 && !this.#expected.has(response.status()))
+        this.faults.push(`response: ${response.status()} ${new URL(response.url()).pathname}`);
+    });
+    await page.goto(`${this.baseUrl}${path}`);
+    return page;
+  }
+
+  async close(): Promise<void> {
+    await this.context.close();
+    rmSync(this.#profile, { recursive: true, force: true });
+  }
+}
+
+/** Logs a user in and waits for the map. */
+export async function logIn(page: Page, user: { email: string; password: string }): Promise<void> {
+  await page.getByLabel('E-mail or phone').fill(user.email);
+  await page.locator('input[type=password]').fill(user.password);
+  await page.getByRole('button', { name: 'Log in', exact: true }).click();
+  await page.getByRole('list', { name: 'Vehicles' }).or(page.getByText('No vehicle matches')).waitFor();
+}
+
+/** Returns the serious and critical violations of accessibility rules, one line each. */
+export async function findAccessibilityFaults(page: Page): Promise<string[]> {
+  await page.evaluate(axeSource);
+  const violations = await page.evaluate<AxeViolation[]>(
+    'axe.run(document, { resultTypes: ["violations"] }).then((result) => result.violations)',
+  );
+  return violations
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .flatMap(({ id, nodes }) =>
+      nodes.map(({ target, failureSummary }) => `${id}: ${target.join(' ')} ${failureSummary}`),
+    );
+}
