@@ -38,6 +38,7 @@ export function banner(runtime: Runtime): string {
       ? 'required for every call'
       : 'not required, because everything is bound to loopback';
   const addresses = [
+    ['Dashboard', runtime.base_url],
     ['Device API', `${runtime.base_url}/api/v1`],
     ['Platform API', runtime.base_url],
     ['Video service', runtime.video_url],

@@ -506,7 +506,7 @@ export type paths = {
         get: operations["getAccount"];
         /**
          * Update an account
-         * @description Changes your own account or an account below it. Only an account above may change the `status`, to suspend or activate the account.
+         * @description Changes your own account or an account below it. Only an account above may change the `status`, to suspend or activate the account, and `max_streams`.
          *
          *     Roles: `superadmin`, `dealer`, `owner`, `admin`, `manager`, `viewer`, `driver`. The key requires the scope `write`.
          */
@@ -725,7 +725,7 @@ export type paths = {
         put?: never;
         /**
          * Start live video
-         * @description Requests live video from a camera and returns the URLs of the stream. A channel that already streams is returned as it is. The stream ends 60 seconds after its last viewer has left.
+         * @description Requests live video from a camera and returns the URLs of the stream. A channel that already streams is returned as it is; another `stream_type` switches it for all viewers, and back 10 seconds after the last viewer has left who wanted `HIGH`. The stream ends 60 seconds after its last viewer has left.
          *
          *     Roles: `superadmin`, `dealer`, `owner`, `admin`, `manager`, `viewer`, `driver`. The key requires the scope `video`.
          */
@@ -772,6 +772,50 @@ export type paths = {
          *     Roles: `superadmin`, `dealer`, `owner`, `admin`, `manager`, `viewer`, `driver`. The key requires the scope `video`.
          */
         get: operations["getDashcamStream"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/vehicles/{vehicleId}/dashcam-media-capture": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Take pictures
+         * @description Requests pictures from a camera and waits for them. If the terminal cannot take pictures, one frame of live video is recorded instead; `method` says which. A capture that is pending after `wait` continues; read it at `Location`, or wait for the `media` events of the websocket.
+         *
+         *     Roles: `superadmin`, `owner`, `admin`, `manager`. The key requires the scope `video`.
+         */
+        post: operations["captureDashcamMedia"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/dashcam-captures/{captureId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get a capture
+         * @description Returns a capture and the files that have arrived.
+         *
+         *     Roles: `superadmin`, `dealer`, `owner`, `admin`, `manager`, `viewer`, `driver`. The key requires the scope `video`.
+         */
+        get: operations["getDashcamCapture"];
         put?: never;
         post?: never;
         delete?: never;
@@ -2710,6 +2754,7 @@ export type components = {
             timezone: string;
             city: string | null;
             country: string | null;
+            max_streams: number | null;
         };
         AddressComponents: {
             house: string | null;
@@ -2819,6 +2864,42 @@ export type components = {
              * @example 2026-01-31T08:15:30.000Z
              */
             expires_at: string;
+        };
+        Capture: {
+            id: number;
+            /**
+             * Format: date-time
+             * @example 2026-01-31T08:15:30.000Z
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @example 2026-01-31T08:15:30.000Z
+             */
+            updated_at: string;
+            version: number;
+            capture_id: string;
+            vehicle_id: number;
+            channel_id: number;
+            /** @enum {string} */
+            kind: "photo" | "clip";
+            /** @enum {string} */
+            quality: "LOW" | "MEDIUM" | "HIGH" | "MAX";
+            /**
+             * @description pending: the files have not all arrived. expired: they did not arrive in 10 minutes.
+             * @enum {string}
+             */
+            status: "pending" | "completed" | "failed" | "expired";
+            method: ("terminal" | "stream") | null;
+            error: string | null;
+            /**
+             * Format: date-time
+             * @example 2026-01-31T08:15:30.000Z
+             */
+            requested_at: string;
+            completed_at: string | null;
+            /** @description Files; empty for a caller who may not see recorded video. */
+            media: components["schemas"]["Media"][];
         };
         ChatMessage: {
             id: number;
@@ -3350,6 +3431,11 @@ export type components = {
             /** @description Opens without headers; valid for 8 hours. */
             url: string;
             thumbnail_url: string | null;
+            thumbnail_width: number | null;
+            thumbnail_height: number | null;
+            width: number | null;
+            height: number | null;
+            duration_seconds: number | null;
             /**
              * Format: date-time
              * @example 2026-01-31T08:15:30.000Z
@@ -3506,6 +3592,7 @@ export type components = {
             timezone: string;
             city: string | null;
             country: string | null;
+            max_streams: number | null;
             invitation?: components["schemas"]["Invitation"];
         };
         Order: {
@@ -4064,6 +4151,7 @@ export type components = {
             stream_url: string;
             ws_flv_url: string | null;
             hls_url: string | null;
+            talk_url: string | null;
             /**
              * Format: date-time
              * @example 2026-01-31T08:15:30.000Z
@@ -7759,6 +7847,7 @@ export interface operations {
                     timezone?: string;
                     city?: string | null;
                     country?: string | null;
+                    max_streams?: number | null;
                     owner: {
                         name: string;
                         email?: string | null;
@@ -8165,6 +8254,7 @@ export interface operations {
                     timezone?: string;
                     city?: string | null;
                     country?: string | null;
+                    max_streams?: number | null;
                     /** @enum {string} */
                     status?: "active" | "suspended";
                 };
@@ -10486,6 +10576,313 @@ export interface operations {
             };
         };
     };
+    captureDashcamMedia: {
+        parameters: {
+            query?: {
+                /** @description Camera channel; 1 by default. Also accepted as `channelId`. */
+                channel_id?: number;
+                /** @description LOW: 320 by 240. MEDIUM (default): 640 by 480. HIGH: 1024 by 768. MAX: the best that the camera has. Case does not matter. */
+                quality?: string;
+                /** @description Number of pictures; 1 by default. */
+                count?: number;
+                /** @description Seconds to wait for the pictures; 20 by default. */
+                wait?: number;
+                /** @description Wakes a sleeping device first. Default: true. */
+                wake?: boolean;
+            };
+            header?: {
+                /** @description Processes the request once. A retry with the same key and body gets the first response below 500, for 24 hours. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /**
+                 * @description Id of the vehicle.
+                 * @example 7
+                 */
+                vehicleId: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The pictures have arrived. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Capture"];
+                        meta?: {
+                            /** @description JSON pointers to the ignored fields of the body. */
+                            ignored_fields?: string[];
+                        };
+                    };
+                };
+            };
+            /** @description Pending; `Location` is the path of the capture. */
+            202: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Capture"];
+                        meta?: {
+                            /** @description JSON pointers to the ignored fields of the body. */
+                            ignored_fields?: string[];
+                        };
+                    };
+                };
+            };
+            /** @description The request is not valid. `details` lists each fault. */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description The API key or the token is missing or not valid. */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description The subscription of a vehicle has expired. Only if the installation enforces subscriptions. */
+            402: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description The permission `commands` on the vehicle is missing, or the API key has no scope video. */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description The vehicle is not visible, its device is not connected, or the camera is disabled. */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            408: components["responses"]["RequestTimeout"];
+            /** @description A request with this Idempotency-Key is still running. */
+            409: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description The Idempotency-Key was used with another body. */
+            422: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description Too many captures of the vehicle, or the device is busy. */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            431: components["responses"]["HeadersTooLarge"];
+            /** @description Unexpected server error. */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description The device has no such camera, or neither a picture nor live video could be captured. */
+            502: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description A backend is unavailable, or the request took too long. */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description The device did not wake up within 90 seconds. */
+            504: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+        };
+    };
+    getDashcamCapture: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the capture.
+                 * @example 0123456789abcdef01234567
+                 */
+                captureId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Capture"];
+                        meta?: {
+                            /** @description JSON pointers to the ignored fields of the body. */
+                            ignored_fields?: string[];
+                        };
+                    };
+                };
+            };
+            /** @description The request is not valid. `details` lists each fault. */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description The API key or the token is missing or not valid. */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description The permission `history_video` or `commands` on the vehicle is missing. */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description The record does not exist, or it is not visible to the caller. */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            408: components["responses"]["RequestTimeout"];
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            431: components["responses"]["HeadersTooLarge"];
+            /** @description Unexpected server error. */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description A backend is unavailable, or the request took too long. */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+        };
+    };
     listDashcamMedia: {
         parameters: {
             query?: {
@@ -10913,6 +11310,8 @@ export interface operations {
                 expires?: string;
                 /** @description Signature of the file id, the user and the expiry time. */
                 signature?: string;
+                /** @description 1: the thumbnail instead of the file. */
+                thumbnail?: "0" | "1";
                 /** @description 1: saves the file instead of displaying it. */
                 download?: "0" | "1";
                 /** @description For clips only: the format of the camera, or one MP4. */

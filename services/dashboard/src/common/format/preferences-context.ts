@@ -46,7 +46,7 @@ export function useFormat() {
   }, [preferences, i18n.language]);
 }
 
-/** Returns the current time, which changes once a second while the component is shown. */
+/** Returns the current time, which changes once a second while the component is visible. */
 export function useNow(): number {
   const [nowMs, setNowMs] = useState(() => Date.now());
   useEffect(() => {

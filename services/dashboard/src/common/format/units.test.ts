@@ -5,7 +5,7 @@ const metric: Units = { distance: 'km', speed: 'kmh', volume: 'l' };
 const imperial: Units = { distance: 'mi', speed: 'mph', volume: 'gal' };
 
 describe('measured values', () => {
-  it('are shown in metric units', () => {
+  it('are visible in metric units', () => {
     expect([formatSpeed(52.4, metric), formatDistance(20_412.4, metric, 'en'), formatVolume(84.2, metric)]).toEqual([
       '52 km/h',
       '20,412 km',

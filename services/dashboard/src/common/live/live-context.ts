@@ -28,7 +28,7 @@ export function useConnection(): ConnectionState {
   return useSyncExternalStore(store.subscribe, () => store.connection);
 }
 
-/** Calls the newest listener with each record event while the component is shown. */
+/** Calls the newest listener with each record event while the component is visible. */
 export function useLiveEvents(listener: (event: RecordEvent) => void): void {
   const store = useLiveStore();
   const newest = useRef(listener);

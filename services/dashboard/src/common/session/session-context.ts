@@ -15,7 +15,7 @@ export function useSessionState(): SessionState {
   return useSyncExternalStore(session.subscribe, () => session.state);
 }
 
-/** Returns the user. Throws while nobody is signed in: pages are rendered only for users. */
+/** Returns the user. Throws without a user: pages are rendered only for users. */
 export function useMe(): Me {
   const state = useSessionState();
   if (state.kind !== 'signedIn') throw new Error('The session has no user.');

@@ -20,7 +20,7 @@ function NavLink({ to, icon, label, badge }: { to: string; icon: ReactNode; labe
 
 const maxBadge = 99;
 
-/** Returns the number of critical events that nobody has acknowledged, among the newest. */
+/** Returns the number of critical events without acknowledgement, among the newest. */
 function useOpenCritical(): string | undefined {
   const { api } = useSession();
   const { data } = useQuery({

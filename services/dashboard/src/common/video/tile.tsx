@@ -42,7 +42,7 @@ export function VideoTile(props: VideoTileProps) {
   );
 }
 
-/** Runs a session for the camera while the tile is shown. Returns its state. */
+/** Runs a session for the camera while the tile is visible. Returns its state. */
 function useVideoSession(
   video: RefObject<HTMLVideoElement | null>,
   { vehicleId, channelId, streamType }: VideoTileProps,

@@ -89,7 +89,7 @@ export class VideoSession {
     }
   }
 
-  /** Stops the player and releases its connection. The camera stops when nobody watches any more. */
+  /** Stops the player and releases its connection. The camera stops without viewers. */
   close(): void {
     this.#isClosed = true;
     clearTimeout(this.#retryTimer);

@@ -25,8 +25,8 @@ export function MapPage() {
   const vehicles = useVehicles();
   const positions = useLivePositions();
   const rows = toRows(vehicles.data ?? [], positions);
-  const shown = filterRows(rows, { state: search.state, query: search.q });
-  const marks = useMapVehicles(shown);
+  const visible = filterRows(rows, { state: search.state, query: search.q });
+  const marks = useMapVehicles(visible);
   const change = (next: Partial<Record<keyof MapSearch, unknown>>): void =>
     void navigate({ search: (before) => ({ ...before, ...next }) as MapSearch, replace: true });
   if (vehicles.isPending) return <Loading />;
@@ -43,7 +43,7 @@ export function MapPage() {
           onChange={({ currentTarget }) => change({ q: currentTarget.value === '' ? undefined : currentTarget.value })}
         />
         <Counters rows={rows} selected={search.state} onChange={(state) => change({ state })} />
-        <VehicleList rows={shown} selectedId={search.vehicle} onSelect={(vehicle) => change({ vehicle })} />
+        <VehicleList rows={visible} selectedId={search.vehicle} onSelect={(vehicle) => change({ vehicle })} />
       </aside>
       <MapView
         vehicles={marks}

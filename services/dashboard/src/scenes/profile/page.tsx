@@ -16,9 +16,9 @@ export function ProfilePage() {
   const { tab } = route.useParams();
   const navigate = route.useNavigate();
   const can = useCan();
-  const shown = tabs.filter((name) => name !== 'webhooks' || can('webhooks'));
+  const visible = tabs.filter((name) => name !== 'webhooks' || can('webhooks'));
   if (tab === 'webhooks' && !can('webhooks')) return <NoPermission />;
-  const current = shown.find((name) => name === tab) ?? 'profile';
+  const current = visible.find((name) => name === tab) ?? 'profile';
   return (
     <div className="page">
       <h1>{t('title')}</h1>
@@ -28,7 +28,7 @@ export function ProfilePage() {
         onChange={(name) => void navigate({ params: { tab: name === 'profile' || name === null ? undefined : name } })}
       >
         <Tabs.List mb="lg">
-          {shown.map((name) => (
+          {visible.map((name) => (
             <Tabs.Tab key={name} value={name}>
               {t(`tab.${name}`)}
             </Tabs.Tab>

@@ -114,7 +114,7 @@ function Facts({ vehicle }: { vehicle: Vehicle }) {
 /** The cameras: a picture appears only after a click, because live video uses mobile data. */
 function Cameras({ vehicle }: { vehicle: Vehicle }) {
   const { t } = useTranslation('vehicle');
-  const [shown, setShown] = useState<readonly number[]>([]);
+  const [visible, setVisible] = useState<readonly number[]>([]);
   const [audible, setAudible] = useState<number | null>(null);
   const channels =
     vehicle.channels.length === 0
@@ -126,7 +126,7 @@ function Cameras({ vehicle }: { vehicle: Vehicle }) {
       <p>{t('dataHint')}</p>
       <div className="vehicle-tiles">
         {channels.map(({ channel_id: channelId, name }) =>
-          shown.includes(channelId) ? (
+          visible.includes(channelId) ? (
             <VideoTile
               key={channelId}
               vehicleId={vehicle.id}
@@ -135,10 +135,10 @@ function Cameras({ vehicle }: { vehicle: Vehicle }) {
               streamType="LOW"
               isMuted={audible !== channelId}
               onMute={(isMuted) => setAudible(isMuted ? null : channelId)}
-              onClose={() => setShown(shown.filter((id) => id !== channelId))}
+              onClose={() => setVisible(visible.filter((id) => id !== channelId))}
             />
           ) : (
-            <Button key={channelId} variant="default" h={160} onClick={() => setShown([...shown, channelId])}>
+            <Button key={channelId} variant="default" h={160} onClick={() => setVisible([...visible, channelId])}>
               {t('watch', { name })}
             </Button>
           ),

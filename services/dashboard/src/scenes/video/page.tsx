@@ -66,7 +66,7 @@ export function VideoPage() {
       </div>
       <CameraList
         vehicles={vehicles.data}
-        isShown={(camera) => wall.cameras.some((shown) => isSame(shown, camera))}
+        isVisible={(camera) => wall.cameras.some((visible) => isSame(visible, camera))}
         onToggle={wall.toggle}
       />
     </div>
@@ -91,10 +91,10 @@ function useWall() {
     const changed: VideoSearch = { ...(tiles === undefined ? {} : { tiles }), layout: next };
     void navigate({ search: changed, replace: true });
   };
-  const remove = (camera: Camera): void => show(all.map((shown) => (isSame(shown, camera) ? null : shown)));
+  const remove = (camera: Camera): void => show(all.map((visible) => (isSame(visible, camera) ? null : visible)));
   const add = (camera: Camera): void => {
-    const free = all.findIndex((shown) => shown === null);
-    const cameras = all.map((shown, index) => (index === free ? camera : shown));
+    const free = all.findIndex((visible) => visible === null);
+    const cameras = all.map((visible, index) => (index === free ? camera : visible));
     show(cameras, free < layout ? layout : layoutFor(free + 1));
   };
   return {
@@ -103,7 +103,7 @@ function useWall() {
     setLayout: (next: Layout) => show([...used, ...Array.from({ length: 16 }, () => null)], next),
     clear: () => show([]),
     remove,
-    toggle: (camera: Camera) => (all.some((shown) => isSame(shown, camera)) ? remove(camera) : add(camera)),
+    toggle: (camera: Camera) => (all.some((visible) => isSame(visible, camera)) ? remove(camera) : add(camera)),
     focus: (camera: Camera) => show([camera], 1),
   };
 }

@@ -9,7 +9,7 @@ import { Failure } from '../../../common/ui/states.tsx';
 
 type Command = components['schemas']['Command'];
 
-const shownCommands = 10;
+const maxCommands = 10;
 
 interface CommandsProps {
   readonly vehicleId: number;
@@ -26,7 +26,7 @@ export function Commands({ vehicleId, isConnected }: CommandsProps) {
   const commands = useQuery({
     queryKey: ['listCommands', vehicleId],
     queryFn: async () => {
-      const query = { limit: shownCommands };
+      const query = { limit: maxCommands };
       return (await api.GET('/api/vehicles/{vehicleId}/commands', { params: { path, query } })).data?.data ?? [];
     },
   });

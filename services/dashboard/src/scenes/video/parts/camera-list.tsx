@@ -9,7 +9,7 @@ import type { Camera } from '../search.ts';
 
 interface CameraListProps {
   readonly vehicles: readonly Vehicle[];
-  readonly isShown: (camera: Camera) => boolean;
+  readonly isVisible: (camera: Camera) => boolean;
   readonly onToggle: (camera: Camera) => void;
 }
 
@@ -23,7 +23,7 @@ function camerasOf({ id, channels }: Vehicle): (Camera & { name: string })[] {
 }
 
 /** Cameras of all vehicles, to put into tiles. */
-export function CameraList({ vehicles, isShown, onToggle }: CameraListProps) {
+export function CameraList({ vehicles, isVisible, onToggle }: CameraListProps) {
   const { t } = useTranslation('video');
   const positions = useLivePositions();
   const [query, setQuery] = useState('');
@@ -48,7 +48,7 @@ export function CameraList({ vehicles, isShown, onToggle }: CameraListProps) {
                 <button
                   key={camera.channelId}
                   type="button"
-                  aria-pressed={isShown(camera)}
+                  aria-pressed={isVisible(camera)}
                   aria-label={t('camera', { vehicle: vehicle.name, camera: name })}
                   onClick={() => onToggle(camera)}
                 >
