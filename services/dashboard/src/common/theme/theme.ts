@@ -1,4 +1,9 @@
-import { type CSSVariablesResolver, createTheme, type MantineColorsTuple } from '@mantine/core';
+import {
+  type CSSVariablesResolver,
+  createTheme,
+  defaultVariantColorsResolver,
+  type MantineColorsTuple,
+} from '@mantine/core';
 import { colors, toCssVariables } from './tokens.ts';
 
 /** Mantine requires ten shades; every component uses the one that the token gives. */
@@ -18,6 +23,11 @@ const shades = (color: string): MantineColorsTuple => [
 export const theme = createTheme({
   primaryColor: 'action',
   colors: { action: shades(colors.light.moving), critical: shades(colors.light.critical) },
+  // White on the colours of the light theme, dark on the bright ones of the dark theme.
+  variantColorResolver: (input) => {
+    const resolved = defaultVariantColorsResolver(input);
+    return input.variant === 'filled' ? { ...resolved, color: 'var(--fleet-surface)' } : resolved;
+  },
   defaultRadius: 6,
   fontFamily: 'system-ui, sans-serif',
   fontSizes: { xs: '12px', sm: '14px', md: '14px', lg: '16px', xl: '20px' },
