@@ -9,7 +9,8 @@ export interface DashboardConfig {
 function readConfig(): DashboardConfig {
   const text = document.getElementById('dashboard-config')?.textContent ?? '';
   // The development server does not replace the placeholder.
-  if (text === '__CONFIG__') return { product_name: 'Fleet platform', ws_url: '', video_url: '', signup_enabled: true };
+  if (text === '"__CONFIG__"')
+    return { product_name: 'Fleet platform', ws_url: '', video_url: '', signup_enabled: true };
   return JSON.parse(text) as DashboardConfig;
 }
 

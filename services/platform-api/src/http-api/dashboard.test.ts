@@ -8,7 +8,7 @@ import express from 'express';
 import { pageRoutes, serveDashboard } from './dashboard.ts';
 
 const page =
-  '<meta property="csp-nonce" nonce="__NONCE__"><script type="application/json">__CONFIG__</script><script src="/assets/a-1.js"></script>';
+  '<meta property="csp-nonce" nonce="__NONCE__"><script type="application/json">"__CONFIG__"</script><script src="/assets/a-1.js"></script>';
 const config = {
   product_name: 'A </script> B',
   ws_url: 'wss://fleet.example/ws',

@@ -68,7 +68,7 @@ const toScriptJson = (value: unknown): string => JSON.stringify(value).replaceAl
  */
 export function serveDashboard(folder: string, config: DashboardConfig): Router {
   const router = Router({ caseSensitive: true });
-  const template = readFileSync(join(folder, 'index.html'), 'utf8').replace('__CONFIG__', () => toScriptJson(config));
+  const template = readFileSync(join(folder, 'index.html'), 'utf8').replace('"__CONFIG__"', () => toScriptJson(config));
   router.get(['/', ...pageRoutes.flatMap((name) => [`/${name}`, `/${name}/*rest`])], (_request, response) => {
     const nonce = randomBytes(16).toString('base64');
     response
