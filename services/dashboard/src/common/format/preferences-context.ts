@@ -32,7 +32,7 @@ export function useFormat() {
     };
     const units: Units = {
       distance: preferences?.distance_unit === 'mi' ? 'mi' : 'km',
-      speed: (preferences?.speed_unit as Units['speed'] | undefined) ?? 'kmh',
+      speed: preferences?.speed_unit ?? 'kmh',
       volume: preferences?.volume_unit === 'gal' ? 'gal' : 'l',
     };
     return {

@@ -31,7 +31,7 @@ export class LiveStore {
   readonly #positions = new Map<number, LivePosition>();
   #connection: ConnectionState = { kind: 'connecting' };
   #version = 0;
-  #timer: ReturnType<typeof setTimeout> | undefined;
+  #isNotifying = false;
   readonly #listeners = new Set<Listener>();
   readonly #eventListeners = new Set<(event: RecordEvent) => void>();
 
@@ -84,8 +84,10 @@ export class LiveStore {
   }
 
   #notifyLater(): void {
-    this.#timer ??= setTimeout(() => {
-      this.#timer = undefined;
+    if (this.#isNotifying) return;
+    this.#isNotifying = true;
+    setTimeout(() => {
+      this.#isNotifying = false;
       this.#notify();
     }, notifyIntervalMs);
   }

@@ -217,14 +217,16 @@ async function createMap(
     maxPitch: 0,
     dragRotate: false,
   });
-  removal.addEventListener('abort', () => map.remove());
+  removal.addEventListener('abort', () => void map.remove());
   map.addControl(new NavigationControl({ showCompass: false }), 'bottom-right');
   map.addControl(new ScaleControl(), 'bottom-left');
   map.on('click', 'vehicles', ({ features }) => {
     const id: unknown = features?.[0]?.properties['id'];
     if (typeof id === 'number') onSelect(id);
   });
-  map.on('click', 'clusters', ({ lngLat }) => map.easeTo({ center: lngLat, zoom: map.getZoom() + 2 }));
+  map.on('click', 'clusters', ({ lngLat }) => {
+    map.easeTo({ center: lngLat, zoom: map.getZoom() + 2 });
+  });
   await map.once('load');
   removal.throwIfAborted();
   addVehicleImages(map, theme);

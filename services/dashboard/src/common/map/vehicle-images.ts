@@ -21,6 +21,7 @@ function drawMark(path: string, color: string, casing: string): ImageData {
   context.strokeStyle = casing;
   context.stroke(shape);
   context.fillStyle = color;
+  // oxlint-disable-next-line unicorn/no-array-fill-with-reference-type -- a canvas, not an array
   context.fill(shape, 'evenodd');
   return context.getImageData(0, 0, canvas.width, canvas.height);
 }

@@ -62,7 +62,7 @@ function useVideoSession(
 
 function StreamFacts({ state: { stream } }: { state: Extract<VideoState, { kind: 'playing' }> }) {
   const { t } = useTranslation('video');
-  const facts = [t(`type.${stream.stream_type as StreamType}`), stream.video_codec?.toUpperCase()];
+  const facts = [t(`type.${stream.stream_type}`), stream.video_codec?.toUpperCase()];
   return <small>{facts.filter((fact) => fact !== undefined).join(' ')}</small>;
 }
 

@@ -17,14 +17,14 @@ type NamedVehicle = Pick<Vehicle, 'id' | 'name' | 'vehicle_no' | 'imei' | 'state
 export const toRows = (vehicles: readonly NamedVehicle[], positions: ReadonlyMap<number, LivePosition>): VehicleRow[] =>
   vehicles.map((vehicle) => {
     const position = positions.get(vehicle.id) ?? toPosition(vehicle);
-    const state = position?.state ?? (vehicle.state as VehicleState);
+    const state = position?.state ?? vehicle.state;
     return { id: vehicle.id, name: vehicle.name, vehicleNo: vehicle.vehicle_no, state, position };
   });
 
 function toPosition({ location }: Pick<NamedVehicle, 'location'>): LivePosition | undefined {
   if (location === null) return undefined;
   const { latitude, longitude, speed, course, state, timestamp, gps_valid: isValid } = location;
-  return { latitude, longitude, speed, course, state: state as VehicleState, timestamp, isValid };
+  return { latitude, longitude, speed, course, state, timestamp, isValid };
 }
 
 export interface RowFilter {

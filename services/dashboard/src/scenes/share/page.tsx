@@ -4,7 +4,6 @@ import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { VehicleState } from '../../common/live/protocol.ts';
 import { MapView } from '../../common/map/map-view.tsx';
 import { StateMark } from '../../common/ui/marks.tsx';
 import { Empty, Failure, Loading } from '../../common/ui/states.tsx';
@@ -42,7 +41,7 @@ export function SharePage() {
     return <Failure error={view.error} onRetry={() => void view.refetch()} />;
   }
   const { vehicle, location, track, label, eta, expires_at: expiresAt } = view.data;
-  const state = view.data.state as VehicleState;
+  const { state } = view.data;
   const formatTime = (time: string | number): string =>
     new Intl.DateTimeFormat(i18n.language, { dateStyle: 'short', timeStyle: 'short' }).format(new Date(time));
   return (

@@ -6,7 +6,6 @@ import { useTranslation } from 'react-i18next';
 import type { Vehicle } from '../../common/fleet/vehicle.ts';
 import { useFormat } from '../../common/format/preferences-context.ts';
 import { useLivePosition } from '../../common/live/live-context.ts';
-import type { VehicleState } from '../../common/live/protocol.ts';
 import { MapView } from '../../common/map/map-view.tsx';
 import { useCan, useSession } from '../../common/session/session-context.ts';
 import { Age } from '../../common/ui/age.tsx';
@@ -40,7 +39,7 @@ function VehicleDetails({ vehicle }: { vehicle: Vehicle }) {
   const { t } = useTranslation('vehicle');
   const can = useCan();
   const live = useLivePosition(vehicle.id);
-  const state = live?.state ?? (vehicle.state as VehicleState);
+  const state = live?.state ?? vehicle.state;
   const position = live ?? vehicle.location;
   return (
     <div className="page">

@@ -5,7 +5,6 @@ import { useTranslation } from 'react-i18next';
 import { useVehicles } from '../../common/fleet/queries.ts';
 import { useFormat } from '../../common/format/preferences-context.ts';
 import { useLivePositions } from '../../common/live/live-context.ts';
-import type { VehicleState } from '../../common/live/protocol.ts';
 import { useCan } from '../../common/session/session-context.ts';
 import { Age } from '../../common/ui/age.tsx';
 import { StateMark } from '../../common/ui/marks.tsx';
@@ -67,7 +66,7 @@ function VehicleTable({ vehicles }: { vehicles: NonNullable<ReturnType<typeof us
         <tbody>
           {vehicles.map((vehicle) => {
             const position = positions.get(vehicle.id);
-            const state = position?.state ?? (vehicle.state as VehicleState);
+            const state = position?.state ?? vehicle.state;
             const lastFix = position?.timestamp ?? vehicle.location?.timestamp;
             return (
               <tr key={vehicle.id}>

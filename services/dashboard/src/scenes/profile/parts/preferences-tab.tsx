@@ -33,8 +33,8 @@ export function PreferencesTab() {
     <NativeSelect
       label={label}
       data={[...data]}
-      value={String(preferences[name])}
-      onChange={({ currentTarget }) => save.mutate({ [name]: currentTarget.value } as Change)}
+      value={preferences[name]}
+      onChange={({ currentTarget }) => save.mutate({ [name]: currentTarget.value })}
     />
   );
   return (

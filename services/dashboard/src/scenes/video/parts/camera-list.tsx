@@ -3,7 +3,6 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Vehicle } from '../../../common/fleet/vehicle.ts';
 import { useLivePositions } from '../../../common/live/live-context.ts';
-import type { VehicleState } from '../../../common/live/protocol.ts';
 import { StateMark } from '../../../common/ui/marks.tsx';
 import type { Camera } from '../search.ts';
 
@@ -41,7 +40,7 @@ export function CameraList({ vehicles, isVisible, onToggle }: CameraListProps) {
         {found.slice(0, maxVehicles).map((vehicle) => (
           <li key={vehicle.id}>
             <span>
-              <StateMark state={positions.get(vehicle.id)?.state ?? (vehicle.state as VehicleState)} /> {vehicle.name}
+              <StateMark state={positions.get(vehicle.id)?.state ?? vehicle.state} /> {vehicle.name}
             </span>
             <span>
               {camerasOf(vehicle).map(({ name, ...camera }) => (
