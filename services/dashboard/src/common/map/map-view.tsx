@@ -141,7 +141,7 @@ function fitVehicles(map: MapLibreMap, vehicles: readonly MapVehicle[]): void {
 
 function setData(map: MapLibreMap, name: string, data: FeatureCollection): void {
   const source = map.getSource(name);
-  if (source instanceof GeoJSONSource) source.setData(data);
+  if (source instanceof GeoJSONSource) void source.setData(data);
 }
 
 /** Shows vehicles by shape and colour on the base map, with clusters. The list beside it holds the same facts. */
@@ -217,7 +217,7 @@ async function createMap(
     maxPitch: 0,
     dragRotate: false,
   });
-  removal.addEventListener('abort', () => void map.remove());
+  removal.addEventListener('abort', () => map.remove());
   map.addControl(new NavigationControl({ showCompass: false }), 'bottom-right');
   map.addControl(new ScaleControl(), 'bottom-left');
   map.on('click', 'vehicles', ({ features }) => {
