@@ -896,6 +896,28 @@ export type paths = {
         patch?: never;
         trace?: never;
     };
+    "/api/user/downloaded-dashcam-videos": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List downloaded videos
+         * @description Lists the clips that were requested from cameras, the newest request first: uploads in progress, with bytes, speed and time left, and ended ones. Users with a share need the permission `history_video`. A URL is valid for 8 hours, as long as the caller may see the file.
+         *
+         *     Roles: `superadmin`, `owner`, `admin`, `manager`, `viewer`. The key requires the scope `video`.
+         */
+        get: operations["listDownloadedDashcamVideos"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/drivers": {
         parameters: {
             query?: never;
@@ -3093,6 +3115,56 @@ export type components = {
             /** @description The newest 50 attempts, oldest first. */
             attempts: components["schemas"]["Attempt"][];
         };
+        Download: {
+            id: number;
+            /**
+             * Format: date-time
+             * @example 2026-01-31T08:15:30.000Z
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @example 2026-01-31T08:15:30.000Z
+             */
+            updated_at: string;
+            version: number;
+            /** @description Upload id, 24 hex digits. */
+            video_id: string;
+            imei: string;
+            channel: number;
+            /**
+             * Format: date-time
+             * @description In the camera's UTC offset.
+             */
+            video_start_time: string;
+            /**
+             * Format: date-time
+             * @description In the camera's UTC offset.
+             */
+            video_end_time: string;
+            /** @description Bytes received so far. */
+            filesize: number;
+            /** @enum {string} */
+            status: "uploading" | "paused" | "completed" | "failed" | "cancelled";
+            /** @description Absent until the camera starts sending the file. */
+            filename?: string;
+            /** @description True if the camera uploads to another FTP server. */
+            external?: boolean;
+            vehicle_id: number;
+            vehicle_no: string;
+            requested_by: number | null;
+            completed_at: string | null;
+            media_id: number | null;
+            download_url: string | null;
+            thumbnail_url: string | null;
+            thumbnail_width: number | null;
+            duration_seconds: number | null;
+            error: string | null;
+            percent: number | null;
+            bytes_per_second: number | null;
+            seconds_left: number | null;
+            mp4: components["schemas"]["Mp4Conversion"] | null;
+        };
         Driver: {
             id: number;
             /**
@@ -3484,6 +3556,14 @@ export type components = {
             last_location: components["schemas"]["Location"] | null;
             /** @description Number of ingested positions. */
             data_count: number;
+        };
+        Mp4Conversion: {
+            /** @enum {string} */
+            status: "queued" | "running" | "completed" | "failed" | "canceled";
+            percent: number;
+            url: string | null;
+            size_bytes: number | null;
+            error: string | null;
         };
         /** @description Action of a Call Control Object for Vonage. */
         NccoAction: {
@@ -4085,6 +4165,10 @@ export type components = {
             eta: string | null;
             permissions: ("location" | "live_video")[];
             stream_url: string | null;
+            ws_flv_url: string | null;
+            hls_url: string | null;
+            /** @description Cameras that these addresses also open, with the channel replaced in the path. */
+            channels: number[];
             ws_url: string;
             /**
              * Format: date-time
@@ -11450,6 +11534,130 @@ export interface operations {
             };
             /** @description The server that has the file cannot be reached or returned an error. */
             502: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description A backend is unavailable, or the request took too long. */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+        };
+    };
+    listDownloadedDashcamVideos: {
+        parameters: {
+            query?: {
+                /** @description Number of items, at most 200. */
+                limit?: number;
+                /** @description Number of skipped items, default 0. Past the end the page is empty. */
+                offset?: number;
+                /** @description Page number from 1, instead of offset. Past the end it is empty. */
+                page?: number;
+                /** @description Sort field, with a leading - for descending. */
+                sort?: "id" | "-id";
+                /** @description Returns only clips of this vehicle. */
+                vehicle_id?: number;
+                /** @description Returns only uploads in this status. */
+                status?: "uploading" | "paused" | "completed" | "failed" | "cancelled";
+                /** @description Returns only clips requested at or after this time. */
+                from?: string;
+                /** @description Returns only clips requested before this time. */
+                to?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Download"][];
+                        meta: {
+                            pagination: components["schemas"]["Pagination"];
+                            /** @description JSON pointers to the ignored fields of the body. */
+                            ignored_fields?: string[];
+                        };
+                    };
+                };
+            };
+            /** @description The request is not valid. `details` lists each fault. */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description The API key or the token is missing or not valid. */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description The role or the key lacks the permission, or key and token belong to different accounts. */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description The record does not exist, or it is not visible to the caller. */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            408: components["responses"]["RequestTimeout"];
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            431: components["responses"]["HeadersTooLarge"];
+            /** @description Unexpected server error. */
+            500: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
