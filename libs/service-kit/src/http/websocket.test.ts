@@ -35,7 +35,7 @@ const refuse = defineRoute({
   operationId: 'refuse',
   summary: 'Refuse',
   errors: {},
-  handle: () => Promise.reject(new AppError('camera_busy', 'Somebody else talks.')),
+  handle: () => Promise.reject(new AppError('camera_busy', 'Another user talks.')),
 });
 
 beforeAll(async () => {
@@ -72,7 +72,7 @@ describe('websockets of a route table', () => {
   });
 
   it('reject a handshake with the status and body of other requests', async () => {
-    expect(await readRefusal('/refuse')).toEqual({ status: 409, body: { status: 409, error: 'Somebody else talks.' } });
+    expect(await readRefusal('/refuse')).toEqual({ status: 409, body: { status: 409, error: 'Another user talks.' } });
     expect(await readRefusal('/nothing')).toMatchObject({ status: 404, body: { error: 'There is no GET /nothing.' } });
   });
 

@@ -14,7 +14,7 @@ const errors = {
   401: 'The credentials or the token are missing, expired or not valid.',
   403: 'The caller may not talk, may not use `force`, or the token is for another device, channel or kind.',
   404: 'The device is not connected.',
-  409: 'Somebody else talks to the device.',
+  409: 'Another user talks to the device.',
   429: 'Too many requests.',
   500: 'An unexpected error occurred.',
   502: 'The camera refused, did not connect, or plays a codec that talk does not support.',

@@ -58,7 +58,7 @@ export const talkRoute = (deps: TalkRouteDeps): Route =>
     },
   });
 
-const busyError = (): AppError => new AppError('camera_busy', 'Somebody else talks to the camera.');
+const busyError = (): AppError => new AppError('camera_busy', 'Another user talks to the camera.');
 
 async function findCodec(deps: Pick<TalkRouteDeps, 'findVoiceCodec'>, imei: string): Promise<number> {
   const codec = (await deps.findVoiceCodec(imei)) ?? PayloadType.G711A;

@@ -62,7 +62,7 @@ function waitForOpen(websocket: WebSocket): Promise<void> {
 }
 
 function toError(status: number, message: string): AppError {
-  if (status === 409) return new AppError('camera_busy', 'Somebody else talks to this device.');
+  if (status === 409) return new AppError('camera_busy', 'Another user talks to this device.');
   return new AppError('upstream_error', message === '' ? `The media server returned ${status}.` : message);
 }
 

@@ -43,7 +43,7 @@ export class TalkTurns {
     const holder: TalkHolder = { talkId: randomUUID(), channel };
     const previous = await this.#access(takeTurn(this.#redis, imei, holder, { ttlMs: turnTtlMs, isForced }));
     if (previous !== null && !isForced)
-      throw new AppError('camera_busy', 'Somebody else talks to this device. A manager may take over with force=true.');
+      throw new AppError('camera_busy', 'Another user talks to this device. A manager may take over with force=true.');
     if (previous !== null) publish(this.#bus, talkTaken, { imei, talkId: holder.talkId });
     const lost = new AbortController();
     this.#held.get(imei)?.lost.abort();
