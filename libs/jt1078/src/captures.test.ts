@@ -36,7 +36,7 @@ const ffmpegFormat = (codec: string | undefined): string => (codec === 'H265' ? 
 
 const describeShared = hasShared ? describe : describe.skip;
 describeShared('captures', () => {
-  it('exist', () => {
+  it('reads at least one capture from the manifest', () => {
     expect(captures.length).toBeGreaterThan(0);
   });
 

@@ -181,7 +181,7 @@ const describeShared = hasShared ? describe : describe.skip;
 describeShared('packet vectors', () => {
   const vectors = hasShared ? readVectors() : { packets: [], streams: [], byte_vectors: [] };
 
-  it('exist', () => {
+  it('reads packet and byte vectors', () => {
     expect(vectors.packets.length).toBeGreaterThan(20);
     expect(vectors.byte_vectors.length).toBeGreaterThan(0);
   });

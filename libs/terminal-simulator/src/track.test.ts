@@ -53,7 +53,7 @@ describe.each(Object.entries(builtInTracks))('built-in track %s', (_name, track)
 });
 
 describe('tracks', () => {
-  it('repeats forever', () => {
+  it('repeats a loop track forever', () => {
     const track = createLoopTrack('square', [
       { latitudeDeg: 0, longitudeDeg: 0 },
       { latitudeDeg: 0, longitudeDeg: 0.002 },

@@ -239,7 +239,7 @@ describe('a requested channel', () => {
 });
 
 describe('a channel that does not stream', () => {
-  it('is 404', async () => {
+  it('returns 404 for a channel that does not stream', async () => {
     expect(await api.get(flv(randomImei()))).toMatchObject({
       status: 404,
       body: { status: 404, error: 'The channel is not streaming.' },

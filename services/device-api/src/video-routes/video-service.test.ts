@@ -165,7 +165,7 @@ describe('GET /:imei/ping', () => {
 });
 
 describe('the documents', () => {
-  it('are served', async () => {
+  it('serves its OpenAPI document and its page', async () => {
     expect((await video.get('/openapi.json')).body).toMatchObject({
       openapi: '3.1.0',
       info: { title: 'Video service' },

@@ -96,7 +96,7 @@ describe('TelemetryWriter', () => {
     expect(session.connection.pendingAcks).toBe(0);
   });
 
-  it('separates partitions', async () => {
+  it('publishes the reports of each partition separately', async () => {
     const { writer, published } = createWriter({ partitions: 4 });
     for (const partition of [0, 3, 3]) writer.append(createSession('1', partition).session, report(1), report(1).body);
     await turn();

@@ -81,7 +81,7 @@ describe('a picture announced by 0x0800 and 0x0801', () => {
     expect(await file(7_000)).toBe(0);
   });
 
-  it('expires', async () => {
+  it('deletes the record of an announced picture after its lifetime', async () => {
     const key = `picture:${imei}:7:1`;
     await event(0);
     expect(await redis.pTTL(key)).toBeGreaterThan(2 * 24 * hourMs);

@@ -41,7 +41,7 @@ describe('settings of the mail server', () => {
     expect(read({ SMTP_HOST: host, SMTP_ALLOW_PLAINTEXT: 'true' })).toMatchObject({ requiresTls: false });
   });
 
-  it('are optional', () => {
+  it('reads no mail server if no setting is given', () => {
     expect(readSmtpServer(loadConfig({}))).toBeNull();
   });
 

@@ -91,7 +91,7 @@ describe('a first attempt of a paused webhook', () => {
     expect(bulkhead.blockedUntilMs).not.toBeNull();
   });
 
-  it('is deferred', async () => {
+  it('defers a first attempt until the webhook is no longer paused', async () => {
     const id = await delivery();
     await attempts.runFirst(id, webhookId);
     expect((await found(id)).nextAttemptAtMs).toBe(bulkheads.get(webhookId).blockedUntilMs);

@@ -57,7 +57,7 @@ function createSweep(): Sweep {
 }
 
 describe('a retried delivery is pending before it is due, because a poll dequeues ended ones', () => {
-  it('by hand', async () => {
+  it('queues a delivery that a user retries', async () => {
     const begun: DueDelivery[] = [];
     const sweep = { start: (due: DueDelivery) => void begun.push(due) };
     expect(await retryDelivery({ records, sweep }, { webhookId, deliveryId: 'a' })).toBe('queued');

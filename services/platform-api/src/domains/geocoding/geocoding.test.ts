@@ -223,7 +223,7 @@ describe('geocoding without providers', () => {
     expect(await owner.get(`${base}/${query}`)).toMatchObject({ status: 400, body: { status: 400 } });
   });
 
-  it('requires credentials', async () => {
+  it('rejects geocoding without credentials', async () => {
     expect(await harness.anonymous.get(`${base}/geocode?address=Nairobi`)).toMatchObject({ status: 401 });
   });
 });

@@ -156,7 +156,7 @@ describe('sharing', () => {
       });
     });
 
-    it('expires', async () => {
+    it('ends a share when it expires', async () => {
       // Long enough for the request that shares the vehicle, on a busy machine.
       await share({ expires_at: new Date(Date.now() + 2_000).toISOString() });
       await waitFor(async () => (await asGuest?.get(`/api/vehicles/${first}`))?.status === 404);

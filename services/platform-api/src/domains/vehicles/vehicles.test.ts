@@ -119,7 +119,7 @@ describe('vehicles', () => {
     await create({ imei, vehicle_no: 'X9' });
   });
 
-  it('sets defaults', async () => {
+  it('sets defaults of a vehicle with only a number', async () => {
     expect(await create({ vehicle_no: 'def 1' })).toMatchObject({
       name: 'DEF1',
       imei: null,

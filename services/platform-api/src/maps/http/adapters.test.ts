@@ -52,7 +52,7 @@ const nominatimPlace = {
 const london = { position: [51.5073219, -0.1276474], address: nominatimPlace.display_name };
 
 describe('Nominatim', () => {
-  it('finds places', async () => {
+  it('returns the valid places of a Nominatim search', async () => {
     responses({ body: [nominatimPlace, { lat: 'x', lon: '1', display_name: 'nowhere' }] });
     const found = await new Nominatim(http).search({ text: 'London', near: [51, 0], country: 'GB', limit: 5 });
     expect(found).toEqual([
