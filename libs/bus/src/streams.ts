@@ -1,3 +1,4 @@
+import { dayMs, hourMs } from '@fleet/service-kit';
 import {
   DiscardPolicy,
   type JetStreamManager,
@@ -7,9 +8,6 @@ import {
   StorageType,
   type StreamConfig,
 } from 'nats';
-
-const hourMs = 3600 * 1000;
-const dayMs = 24 * hourMs;
 
 /** JetStream streams of the product. Retention is by age: acknowledged messages remain for consumers that reconnect. */
 const streams: readonly Partial<StreamConfig>[] = [

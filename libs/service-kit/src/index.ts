@@ -54,6 +54,7 @@ export {
   readEnv,
   redactConfig,
 } from './runtime/config.ts';
+export { dayMs, hourMs, minuteMs } from './runtime/durations.ts';
 export { runPeriodically } from './runtime/interval.ts';
 export { KeyedMutex } from './runtime/keyed-mutex.ts';
 export { lazyCheck, type SchemaCheck } from './runtime/lazy-check.ts';

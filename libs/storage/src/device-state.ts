@@ -1,3 +1,4 @@
+import { dayMs } from '@fleet/service-kit';
 import type { Redis } from './redis.ts';
 
 /** State of a terminal's session in Redis. Key `device:<imei>`; imei is the canonical number. */
@@ -32,9 +33,9 @@ export const gatewayTtlMs = 10_000;
 /** Time for which the death of a gateway, or a disconnection by it, is stored; longer than any caller waits. */
 const returnTtlMs = 150_000;
 /** Upper bound of a state that is never deleted: the heartbeat of its pod decides much earlier. */
-const deviceTtlMs = 24 * 3600 * 1000;
+const deviceTtlMs = dayMs;
 /** How long the last-seen time of a terminal outlives its session. */
-const seenTtlMs = 400 * 24 * 3600 * 1000;
+const seenTtlMs = 400 * dayMs;
 /** Keys in one round trip. */
 const readBatchSize = 500;
 

@@ -1,3 +1,4 @@
+import { dayMs } from '@fleet/service-kit';
 import type { Redis } from './redis.ts';
 
 /** Live video, recorded video and talk of one channel are three streams: their cameras connect to different ports. */
@@ -75,7 +76,7 @@ const expiringKey = 'streams:expiring';
 
 /** Set of the streams of an account; those that have ended since are removed when the set is counted. */
 const accountKey = (accountId: number): string => `streams:account:${accountId}`;
-const accountTtlMs = 30 * 86_400_000;
+const accountTtlMs = 30 * dayMs;
 
 /** Returns the stream of a key suffix. */
 function parseSuffix(member: string): StreamId {

@@ -3,6 +3,7 @@ import {
   type ConfigOf,
   commonEnv,
   envSchema,
+  hourMs,
   isLoopback,
   parseOrigins,
   readEnv,
@@ -11,7 +12,7 @@ import { checkStreamTokenSettings, streamTokenSettings } from '@fleet/service-ki
 
 const portSchema = { type: 'integer', minimum: 0, maximum: 65_535 } as const;
 const countSchema = { type: 'integer', minimum: 1, maximum: 1_000_000 } as const;
-const durationSchema = { type: 'integer', minimum: 1, maximum: 3_600_000 } as const;
+const durationSchema = { type: 'integer', minimum: 1, maximum: hourMs } as const;
 
 /** Every setting of the service; the README's table lists the same. */
 export const configSchema = envSchema({

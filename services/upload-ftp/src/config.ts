@@ -1,13 +1,21 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { ConfigError, type ConfigOf, commonEnv, envSchema, invalidConfigError, readEnv } from '@fleet/service-kit';
+import {
+  ConfigError,
+  type ConfigOf,
+  commonEnv,
+  dayMs,
+  envSchema,
+  invalidConfigError,
+  readEnv,
+} from '@fleet/service-kit';
 import { attachmentSettings } from './attachments/settings.ts';
 import { clipSettingFaults, clipSettings } from './clips/settings.ts';
 import { previewSettings } from './previews/settings.ts';
 import { liveSettings } from './recordings/settings.ts';
 
 const port = { type: 'integer', minimum: 0, maximum: 65_535 } as const;
-const durationMs = { type: 'integer', minimum: 1, maximum: 366 * 86_400_000 } as const;
+const durationMs = { type: 'integer', minimum: 1, maximum: 366 * dayMs } as const;
 const bytes = { type: 'integer', minimum: 0 } as const;
 const minute = 60_000;
 const day = 24 * 60 * minute;

@@ -5,8 +5,10 @@ import {
   createApp,
   createErrorHandlers,
   createLogger,
+  dayMs,
   Encryption,
   getPodId,
+  hourMs,
   Lifecycle,
   type Logger,
   listen,
@@ -38,9 +40,6 @@ import { Attempts } from './use-cases/attempts.ts';
 import { FailureNotices } from './use-cases/failure-notices.ts';
 import type { SendDeps } from './use-cases/send-attempt.ts';
 import { Sweep } from './use-cases/sweep.ts';
-
-const hourMs = 3_600_000;
-const dayMs = 24 * hourMs;
 
 export interface WebhookDispatcher extends Running {
   readonly httpPort: number;

@@ -1,4 +1,4 @@
-import { AppError } from '@fleet/service-kit';
+import { AppError, dayMs, minuteMs } from '@fleet/service-kit';
 
 /** UTC offset of a camera's clock: `+08:00`. */
 export type UtcOffset = string;
@@ -37,7 +37,7 @@ export function parseTimestamp(text: string): number | undefined {
   date.setUTCFullYear(year, month - 1, day);
   // A day that the month does not have rolls over into the next month.
   if (date.getUTCMonth() !== month - 1 || date.getUTCDate() !== day) return undefined;
-  const offsetMs = (match[7] === '-' ? -1 : 1) * (Number(match[8] ?? 0) * 60 + Number(match[9] ?? 0)) * 60_000;
+  const offsetMs = (match[7] === '-' ? -1 : 1) * (Number(match[8] ?? 0) * 60 + Number(match[9] ?? 0)) * minuteMs;
   const timestampMs = date.getTime() + (hour * 3600 + minute * 60 + Math.min(second, 59)) * 1000 - offsetMs;
   return second === 60 && !isLeapSecond(timestampMs) ? undefined : timestampMs;
 }
@@ -45,7 +45,7 @@ export function parseTimestamp(text: string): number | undefined {
 /** Leap seconds follow the last second of a month in UTC. */
 const isLeapSecond = (secondBeforeMs: number): boolean => {
   const next = new Date(secondBeforeMs + 1000);
-  return next.getUTCDate() === 1 && next.getTime() % 86_400_000 === 0;
+  return next.getUTCDate() === 1 && next.getTime() % dayMs === 0;
 };
 
 /**
@@ -90,5 +90,5 @@ export const formatCameraTime = (time: string, offset: UtcOffset): string => tim
 
 function parseOffsetMs(offset: UtcOffset): number {
   const minutes = Number(offset.slice(1, 3)) * 60 + Number(offset.slice(4, 6));
-  return (offset.startsWith('-') ? -minutes : minutes) * 60_000;
+  return (offset.startsWith('-') ? -minutes : minutes) * minuteMs;
 }

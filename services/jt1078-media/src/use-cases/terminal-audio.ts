@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import type { DeviceCommandClient } from '@fleet/bus';
-import type { Logger } from '@fleet/service-kit';
+import { hourMs, type Logger } from '@fleet/service-kit';
 import { type Redis, readDevice, readTerminalProfile, type TerminalAudio, type TerminalProfile } from '@fleet/storage';
 
 /** Viewers and talkers wait during the query. */
 const queryTimeoutMs = 3_000;
 /** Interval between queries of a terminal that does not respond to 0x9003 with usable attributes. */
-const retryIntervalMs = 3_600_000;
+const retryIntervalMs = hourMs;
 const maxFailedQueries = 10_000;
 
 const noProfile: TerminalProfile = { model: null, audio: null };

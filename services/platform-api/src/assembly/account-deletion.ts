@@ -1,4 +1,4 @@
-import { AppError } from '@fleet/service-kit';
+import { AppError, dayMs } from '@fleet/service-kit';
 import type { Caller } from '../access/caller.ts';
 import { findVisibleAccount, publishStatusChanged } from '../domains/accounts/commands.ts';
 import type { Account } from '../domains/accounts/schema.ts';
@@ -72,7 +72,7 @@ async function cleanUpAccount(deps: Deps, { _id: accountId }: Account): Promise<
  */
 export async function processDeletedAccounts(deps: Deps, now = new Date()): Promise<void> {
   for (const account of await findDeleted(deps.records, 'not ended')) await cleanUpAccount(deps, account);
-  const before = new Date(now.getTime() - deps.config.ERASURE_DAYS * 86_400_000);
+  const before = new Date(now.getTime() - deps.config.ERASURE_DAYS * dayMs);
   for (const account of await findDeleted(deps.records, { before })) await eraseAccount(deps, account, now);
 }
 

@@ -1,3 +1,4 @@
+import { dayMs, hourMs, minuteMs } from '@fleet/service-kit';
 import { purgeDedupe, purgeEntries } from '../domains/audit/store.ts';
 import { purgeExpiredAuth } from '../domains/auth/store.ts';
 import { processOrders } from '../domains/billing/use-cases.ts';
@@ -28,9 +29,6 @@ import { processDeletedAccounts } from './account-deletion.ts';
 import { createUserErasers } from './user-hooks.ts';
 import { createVehicleHooks } from './vehicle-hooks.ts';
 
-const minuteMs = 60_000;
-const hourMs = 60 * minuteMs;
-
 /** Returns for how many days an account retains all of its positions. */
 const fullDays =
   (deps: Deps) =>
@@ -46,7 +44,7 @@ export const jobs: readonly Job[] = [
   { name: 'idempotency keys', everyMs: hourMs, run: ({ database }) => new IdempotencyKeyStore(database).sweep() },
   { name: 'audit log', everyMs: hourMs, runSlice: ({ records }, slice) => purgeEntries(records, slice) },
   { name: 'told to the audit log', everyMs: hourMs, runSlice: ({ database }, slice) => purgeDedupe(database, slice) },
-  { name: 'notifications', everyMs: 24 * hourMs, runSlice: (deps, slice) => removeOldNotifications(deps, slice) },
+  { name: 'notifications', everyMs: dayMs, runSlice: (deps, slice) => removeOldNotifications(deps, slice) },
   {
     name: 'server times of notifications',
     everyMs: hourMs,
@@ -61,9 +59,9 @@ export const jobs: readonly Job[] = [
   { name: 'removals of media', everyMs: minuteMs, runSlice: (deps, slice) => retryPendingRemovals(deps, slice) },
   { name: 'thumbnails', everyMs: minuteMs, runSlice: (deps, slice) => createDuePreviews(deps, slice) },
   { name: 'old media', everyMs: hourMs, runSlice: (deps, slice) => removeOldMedia(deps, slice) },
-  { name: 'lost clips', everyMs: 24 * hourMs, runSlice: (deps, slice) => removeLostClips(deps, slice) },
-  { name: 'storage of media', everyMs: 24 * hourMs, runSlice: (deps, slice) => recalculateAllUsage(deps, slice) },
-  { name: 'media that was removed', everyMs: 24 * hourMs, runSlice: (deps, slice) => deleteOldRemovals(deps, slice) },
+  { name: 'lost clips', everyMs: dayMs, runSlice: (deps, slice) => removeLostClips(deps, slice) },
+  { name: 'storage of media', everyMs: dayMs, runSlice: (deps, slice) => recalculateAllUsage(deps, slice) },
+  { name: 'media that was removed', everyMs: dayMs, runSlice: (deps, slice) => deleteOldRemovals(deps, slice) },
   { name: 'areas of terminals', everyMs: minuteMs, run: (deps) => syncTerminals(deps) },
   // Retention is counted in days, so an hourly run is sufficient.
   {
@@ -71,7 +69,7 @@ export const jobs: readonly Job[] = [
     everyMs: hourMs,
     runSlice: (deps, slice) => applyPositionRetention(deps, slice, fullDays(deps)),
   },
-  { name: 'former drivers', everyMs: 24 * hourMs, run: (deps) => purgeArchivedNames(deps) },
+  { name: 'former drivers', everyMs: dayMs, run: (deps) => purgeArchivedNames(deps) },
   { name: 'document expiry', everyMs: hourMs, run: (deps) => raiseDocumentExpiry(deps) },
   { name: 'terminals without a vehicle', everyMs: 5 * minuteMs, run: (deps) => sweepUnassigned(deps) },
   { name: 'orders', everyMs: minuteMs, run: (deps) => processOrders(deps) },

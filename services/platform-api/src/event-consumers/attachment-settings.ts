@@ -1,4 +1,4 @@
-import { type ConfigOf, envSchema } from '@fleet/service-kit';
+import { type ConfigOf, envSchema, minuteMs } from '@fleet/service-kit';
 
 /** Settings of the attachment requests. */
 export const attachmentSettings = envSchema({
@@ -54,8 +54,6 @@ export interface AttachmentTimings {
   readonly slotTtlMs: number;
   readonly pollMs: number;
 }
-
-const minuteMs = 60_000;
 
 /** Returns the times of the settings. */
 export const toAttachmentTimings = (config: ConfigOf<typeof attachmentSettings>): AttachmentTimings => ({

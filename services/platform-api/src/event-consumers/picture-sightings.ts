@@ -1,3 +1,4 @@
+import { dayMs, hourMs } from '@fleet/service-kit';
 import { compareAndSet, type Redis } from '@fleet/storage';
 
 /** Identifies a picture in 0x0800 and 0x0801. A restarted terminal starts again with its first id. */
@@ -27,9 +28,9 @@ const samePictureWindowMs = 600_000;
  * Time within which the file of an announced picture may arrive: from an area without network, or after a request by a
  * user.
  */
-const fileTtlMs = 3 * 86_400_000;
+const fileTtlMs = 3 * dayMs;
 /** Retention after the arrival of the file, in case the other message is late. */
-const arrivedTtlMs = 3_600_000;
+const arrivedTtlMs = hourMs;
 
 /**
  * Records a message about a picture and returns when the picture was first announced, so that repeated messages create

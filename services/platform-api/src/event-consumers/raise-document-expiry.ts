@@ -1,6 +1,6 @@
+import { dayMs } from '@fleet/service-kit';
 import type { Driver } from '../domains/drivers/schema.ts';
 import type { Vehicle } from '../domains/vehicles/schema.ts';
-import { dayMs } from '../platform/constants.ts';
 import type { EventConsumerDeps, VehicleEvent } from './vehicle-events.ts';
 import { raiseVehicleEvents } from './vehicle-events.ts';
 

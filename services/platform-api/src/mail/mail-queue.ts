@@ -1,6 +1,6 @@
 import { randomBytes, randomInt } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Encryption, Logger } from '@fleet/service-kit';
+import { type Encryption, hourMs, type Logger } from '@fleet/service-kit';
 import type { Database } from '@fleet/storage';
 import pLimit from 'p-limit';
 import { MessageRefusedError, type MessageSender } from '../providers/message-sender.ts';
@@ -38,7 +38,7 @@ const defaultTimings: MailQueueTimings = {
   pollIntervalMs: 5_000,
   sendTimeoutMs: 5_000,
   retryMs: 30_000,
-  maxRetryMs: 3_600_000,
+  maxRetryMs: hourMs,
   batchSize: 50,
   concurrency: 4,
 };

@@ -1,3 +1,4 @@
+import { dayMs, minuteMs } from '@fleet/service-kit';
 import type { Collection, Database } from '@fleet/storage';
 import type { MailFailureReason } from './mail-failures.ts';
 
@@ -29,8 +30,8 @@ export interface StoredMail {
   readonly updatedAt: Date;
 }
 
-const attemptTimeoutMs = 5 * 60_000;
-const retentionMs = 7 * 24 * 3_600_000;
+const attemptTimeoutMs = 5 * minuteMs;
+const retentionMs = 7 * dayMs;
 
 const mailCollection = (database: Database): Collection<StoredMail> => database.collection<StoredMail>('mails');
 

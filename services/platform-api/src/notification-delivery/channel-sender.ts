@@ -1,4 +1,5 @@
 import { type JetStreamMessage, type NotificationRaised, notificationRaised, RetryLater } from '@fleet/bus';
+import { hourMs } from '@fleet/service-kit';
 import type { NotificationResponse } from '../domains/notifications/schema.ts';
 import type { Deps } from '../platform/deps.ts';
 import type { MessageTarget, SenderChannel } from './channels.ts';
@@ -8,11 +9,11 @@ import type { Recipient, RecipientResolver } from './recipient-resolver.ts';
 import { isChannelEnabled, shouldNotify } from './should-notify.ts';
 
 /** Older notifications are not sent; they stay in the history. */
-const maxAgeMs = 6 * 3_600_000;
+const maxAgeMs = 6 * hourMs;
 const firstRetryMs = 5_000;
 const maxRetryMs = 120_000;
 /** Longest delay that a provider can request. */
-const maxProviderDelayMs = 3_600_000;
+const maxProviderDelayMs = hourMs;
 /** Concurrent messages of one notification. */
 const concurrency = 16;
 

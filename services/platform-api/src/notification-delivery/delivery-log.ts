@@ -1,3 +1,4 @@
+import { dayMs } from '@fleet/service-kit';
 import { type Collection, type Database, isDuplicateKey } from '@fleet/storage';
 
 /**
@@ -23,7 +24,7 @@ const dailyCounts = (database: Database): Collection<DailyCount> =>
   database.collection<DailyCount>('notification_send_counts');
 
 /** Longer than the retention of the stream NOTIFICATIONS. */
-const retentionMs = 8 * 24 * 3_600_000;
+const retentionMs = 8 * dayMs;
 
 export const isFinished = async (database: Database, id: string): Promise<boolean> =>
   (await finishedMessages(database).findOne({ _id: id })) !== null;

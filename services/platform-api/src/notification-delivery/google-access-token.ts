@@ -1,4 +1,5 @@
 import { createSign } from 'node:crypto';
+import { minuteMs } from '@fleet/service-kit';
 import type { ServiceAccount } from './delivery-settings.ts';
 import { type ProviderClient, parseJson, TransientSendError } from './provider-client.ts';
 
@@ -6,7 +7,7 @@ const scope = 'https://www.googleapis.com/auth/firebase.messaging';
 const grantType = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
 const assertionSeconds = 3_600;
 /** A token is replaced this long before its expiry. */
-const renewBeforeMs = 5 * 60_000;
+const renewBeforeMs = 5 * minuteMs;
 
 const base64url = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
 

@@ -1,4 +1,5 @@
-import { dayMs } from './constants.ts';
+import { dayMs, minuteMs } from '@fleet/service-kit';
+
 /** Local time in a time zone. */
 export interface LocalTime {
   /** 1 Monday to 7 Sunday. */
@@ -8,7 +9,6 @@ export interface LocalTime {
   readonly day: number;
 }
 
-const minuteMs = 60_000;
 /** Offsets of time zones change at whole quarters of an hour. */
 const quarterMs = 900_000;
 const maxZones = 1_000;

@@ -1,4 +1,4 @@
-import { type ConfigOf, envSchema } from '@fleet/service-kit';
+import { type ConfigOf, dayMs, envSchema } from '@fleet/service-kit';
 
 /** Thresholds that decide the state of a vehicle; each is a setting. */
 export interface VehicleThresholds {
@@ -22,7 +22,7 @@ export const thresholdSettings = envSchema({
   OFFLINE_AFTER_MS: {
     type: 'integer',
     minimum: 60_000,
-    maximum: 86_400_000,
+    maximum: dayMs,
     default: 600_000,
     description:
       'silence after which a terminal counts as offline; `idling` and `overspeed` do not count longer gaps between reports',

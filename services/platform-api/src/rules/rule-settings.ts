@@ -1,4 +1,4 @@
-import { type ConfigOf, envSchema } from '@fleet/service-kit';
+import { type ConfigOf, dayMs, envSchema } from '@fleet/service-kit';
 import { readThresholds, type thresholdSettings, type VehicleThresholds } from '../platform/thresholds.ts';
 
 /** Thresholds of the rules that this service computes; each is a setting. */
@@ -21,7 +21,7 @@ export interface RuleSettings extends VehicleThresholds {
 }
 
 const hours = { type: 'integer', minimum: 0, maximum: 24 } as const;
-const span = { type: 'integer', minimum: 1_000, maximum: 86_400_000 } as const;
+const span = { type: 'integer', minimum: 1_000, maximum: dayMs } as const;
 
 /** The values of `RuleSettings` in the environment. */
 export const ruleSettings = envSchema({

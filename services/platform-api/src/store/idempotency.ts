@@ -1,4 +1,4 @@
-import type { IdempotencyRecord, IdempotencyStore, StoredResponse } from '@fleet/service-kit';
+import { dayMs, type IdempotencyRecord, type IdempotencyStore, type StoredResponse } from '@fleet/service-kit';
 import { type Collection, type Database, isDuplicateKey } from '@fleet/storage';
 
 interface StoredRequest {
@@ -16,7 +16,7 @@ interface StoredRequest {
 /** Time after which a running request counts as crashed, or its response as lost. */
 const runningTimeoutMs = 60_000;
 /** Time for which the first response is replayed. */
-const retentionMs = 24 * 3600 * 1000;
+const retentionMs = dayMs;
 
 /** Stores first responses by idempotency key, in the collection `idempotency_keys`. `sweep` removes expired ones. */
 export class IdempotencyKeyStore implements IdempotencyStore {

@@ -11,6 +11,7 @@ import {
   terminalKey,
   tryDecodeBody,
 } from '@fleet/jt808';
+import { dayMs } from '@fleet/service-kit';
 import type { LastLocation } from '../domains/last-positions/schema.ts';
 
 /** One position of a batch before the terminal's clock is known: everything but the time. */
@@ -214,7 +215,7 @@ const hashOfText = (text: string): string => createHash('sha1').update(text).dig
 /** A clock further ahead than this is wrong: its reports would make all later ones late. */
 const maxAheadMs = 600_000;
 /** A clock further behind than this was never set, and restarts at the same time with each start of the terminal. */
-const maxLagMs = 366 * 86_400_000;
+const maxLagMs = 366 * dayMs;
 
 /** Returns the timestamp of a device's time by the terminal's own clock; the time of arrival if that is implausible. */
 export function deviceTimestamp(

@@ -1,11 +1,12 @@
 import { type LiveEventType, liveEventTypes } from '@fleet/bus';
+import { hourMs } from '@fleet/service-kit';
 
 /** Default events of a client. */
 export const defaultEvents = ['location', 'status', 'notification'] as const satisfies readonly LiveEventType[];
 
 /** Largest accepted message. */
 export const maxMessageBytes = 4 * 1024;
-const maxIntervalMs = 3_600_000;
+const maxIntervalMs = hourMs;
 const maxIdLength = 64;
 
 /** Id of a message, repeated in the response. */

@@ -1,6 +1,6 @@
-import type { EnvSchema } from '@fleet/service-kit';
+import { dayMs, type EnvSchema } from '@fleet/service-kit';
 
-const durationMs = { type: 'integer', minimum: 1, maximum: 86_400_000 } as const;
+const durationMs = { type: 'integer', minimum: 1, maximum: dayMs } as const;
 const port = { type: 'integer', minimum: 0, maximum: 65_535 } as const;
 const count = { type: 'integer', minimum: 1, maximum: 100_000 } as const;
 const bytes = { type: 'integer', minimum: 1 } as const;

@@ -1,6 +1,6 @@
 import { mkdir, mkdtemp, readdir, rm, stat, statfs } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { AppError, type Logger } from '@fleet/service-kit';
+import { AppError, hourMs, type Logger } from '@fleet/service-kit';
 import type { UploadRecord } from '@fleet/storage';
 import { sortByStartTime } from '../domain/uploaded-files.ts';
 import { isNotFoundError } from '../store/clip-directory.ts';
@@ -24,7 +24,7 @@ export interface Mp4ConverterOptions {
 const maxQueued = 50;
 /** Number of failures remembered, so that an unconvertible clip is not converted again for each request. */
 const maxFailures = 1_000;
-const staleWorkTtlMs = 3_600_000;
+const staleWorkTtlMs = hourMs;
 
 /**
  * Converts clips to MP4. Concurrent requests for one clip share a conversion, which continues after the caller has

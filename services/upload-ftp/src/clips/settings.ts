@@ -1,6 +1,6 @@
-import type { EnvSchema } from '@fleet/service-kit';
+import { type EnvSchema, hourMs } from '@fleet/service-kit';
 
-const durationMs = { type: 'integer', minimum: 1, maximum: 3_600_000 } as const;
+const durationMs = { type: 'integer', minimum: 1, maximum: hourMs } as const;
 const text = { type: 'string', minLength: 1 } as const;
 
 /** Settings of serving and storing clips. */

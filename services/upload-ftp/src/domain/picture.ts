@@ -1,5 +1,6 @@
 import type { TerminalEvent } from '@fleet/bus';
 import { type BodyOf, multimediaData, tryDecodeBody } from '@fleet/jt808';
+import { hourMs } from '@fleet/service-kit';
 import { sniffedBytes, unknownType } from '../clips/content-type.ts';
 import type { MediaMetadata } from '../media/media-files.ts';
 import { detectMediaType, detectMimeType, toDeclaredType } from '../media/media-type.ts';
@@ -14,7 +15,6 @@ type Body = BodyOf<typeof multimediaData>;
  * follow it.
  */
 const headerBytes = 8;
-const hourMs = 3_600_000;
 
 /** Parses a 0x0801 of any edition. */
 export function parsePicture(event: TerminalEvent): Picture {

@@ -7,12 +7,12 @@ import {
   RetryLater,
 } from '@fleet/bus';
 import { fileUploadResult, tryDecodeBody } from '@fleet/jt808';
-import type { Logger } from '@fleet/service-kit';
+import { dayMs, type Logger } from '@fleet/service-kit';
 import type { UploadMetrics } from '../metrics.ts';
 import { type ApplyResultDeps, applyResult, type UploadResult } from '../use-cases/apply-result.ts';
 
 /** A 0x1206 that matches no upload for this time is discarded. */
-const unmatchedTimeoutMs = 24 * 3600 * 1000;
+const unmatchedTimeoutMs = dayMs;
 
 /** Reads every 0x1206 that the gateways have stored and acknowledges each once its effect is in the record. */
 export function consumeUploadResults(

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, open, readdir, readFile, rename, rm, stat, utimes } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
+import { dayMs } from '@fleet/service-kit';
 import type { ByteRange } from '../clips/byte-range.ts';
 import { isNotFoundError } from './clip-directory.ts';
 
@@ -20,7 +21,7 @@ const incomingName = '.incoming';
 const pendingEventsName = '.untold';
 
 /** A file of another pod on the same volume counts as abandoned if it has not changed for this time. */
-const foreignLeftoverTtlMs = 24 * 3_600_000;
+const foreignLeftoverTtlMs = dayMs;
 
 /**
  * The directory of files that terminals send on their own: `<root>/<imei>/<fileId>`, beside the clips. Files being

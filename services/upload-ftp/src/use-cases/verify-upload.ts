@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { DeviceCommandClient } from '@fleet/bus';
 import { type CameraTime, type Edition, resourceList, tryDecodeBody } from '@fleet/jt808';
+import { minuteMs } from '@fleet/service-kit';
 import { type Clip, type Redis, readDevice, type UploadRecord } from '@fleet/storage';
 
 export interface VerifyUploadDeps {
@@ -12,7 +13,7 @@ export interface VerifyUploadDeps {
 /** Formats a time on the camera's clock for commands, `YYMMDDhhmmss`. */
 export function toCameraClock(timestampMs: number, utcOffset: string): string {
   const [, sign, hours, minutes] = /^([+-])(\d{2}):(\d{2})$/.exec(utcOffset) ?? ['', '+', '08', '00'];
-  const offsetMs = (Number(hours) * 60 + Number(minutes)) * 60_000 * (sign === '-' ? -1 : 1);
+  const offsetMs = (Number(hours) * 60 + Number(minutes)) * minuteMs * (sign === '-' ? -1 : 1);
   return new Date(timestampMs + offsetMs).toISOString().replaceAll(/\D/g, '').slice(2, 14);
 }
 

@@ -1,3 +1,4 @@
+import { hourMs } from '@fleet/service-kit';
 import type { AttemptError } from '@fleet/storage';
 
 /** Back-off settings. */
@@ -17,7 +18,7 @@ export interface Failure {
 
 const jitter = 0.2;
 /** Longest wait that a receiver can request. */
-const maxRetryAfterMs = 3_600_000;
+const maxRetryAfterMs = hourMs;
 const overloadSignals: readonly unknown[] = [429, 503, 'timeout', 'connect_timeout'];
 
 /**

@@ -1,4 +1,5 @@
 import type { SecureContext } from 'node:tls';
+import { dayMs } from '@fleet/service-kit';
 import CircuitBreaker from 'opossum';
 import { FailureRateWindow } from '../domain/failure-rate-window.ts';
 import { Connections } from './connections.ts';
@@ -25,7 +26,7 @@ const probeMs = 1_000;
 
 const idleTtlMs = 600_000;
 /** A failing webhook stays in memory between attempts, at most ten hours apart; a deleted one is dropped eventually. */
-const failingIdleTtlMs = 24 * 3_600_000;
+const failingIdleTtlMs = dayMs;
 
 /** Marks a failed attempt for the circuit breaker. */
 class AttemptFailedError extends Error {

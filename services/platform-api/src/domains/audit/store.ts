@@ -1,3 +1,4 @@
+import { dayMs } from '@fleet/service-kit';
 import { type Collection, type Database, isDuplicateKey } from '@fleet/storage';
 import type { JobSlice } from '../../jobs/job-slice.ts';
 import { AccountRepository, type NewAccountRecord } from '../../store/account-repository.ts';
@@ -52,7 +53,7 @@ async function claimRecordId(records: RecordStore, id: string): Promise<number> 
 }
 
 /** Longer than the retention of the stream AUDIT, which limits redeliveries. */
-const dedupeRetentionMs = 8 * 86_400_000;
+const dedupeRetentionMs = 8 * dayMs;
 const batchSize = 1_000;
 
 /**
@@ -62,7 +63,7 @@ const batchSize = 1_000;
 export const purgeDedupe = (database: Database, slice: JobSlice, nowMs = Date.now()): Promise<number | null> =>
   purgeOld(database, dedupeCollection(database), { takenAt: { $lt: new Date(nowMs - dedupeRetentionMs) } }, slice);
 
-const entryRetentionMs = 365 * 86_400_000;
+const entryRetentionMs = 365 * dayMs;
 
 /** Deletes entries older than a year. Returns the position to continue from, or null if all are deleted. */
 export const purgeEntries = (records: RecordStore, slice: JobSlice, nowMs = Date.now()): Promise<number | null> =>

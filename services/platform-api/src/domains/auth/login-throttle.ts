@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { AppError } from '@fleet/service-kit';
+import { AppError, minuteMs } from '@fleet/service-kit';
 import type { Deps } from '../../platform/deps.ts';
 import { normalizePhone } from '../../platform/phone.ts';
 import { normalEmail } from '../users/rules.ts';
@@ -8,7 +8,7 @@ import { findByEmail, findByPhone } from '../users/use-cases.ts';
 import { countAttempt, deleteAttempts, revertAttempt } from './store.ts';
 
 const maxFailures = 5;
-const lockMs = 15 * 60_000;
+const lockMs = 15 * minuteMs;
 
 /** Returns the normal form of an identifier, so that failures with any spelling of it count together. */
 export const normalizeIdentifier = (identifier: string): string =>

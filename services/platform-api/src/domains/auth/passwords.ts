@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { AppError, type RequestContext } from '@fleet/service-kit';
+import { AppError, dayMs, hourMs, type RequestContext } from '@fleet/service-kit';
 import type { Mail, MailStatus } from '../../mail/mail-queue.ts';
 import type { Deps } from '../../platform/deps.ts';
 import { audit } from '../audit/use-cases.ts';
@@ -11,9 +11,8 @@ import { findByIdentifier, normalizeIdentifier } from './login-throttle.ts';
 import { consumeResetToken, insertResetToken, removeResetTokens } from './store.ts';
 import { requestOrigin } from './token-set.ts';
 
-const hourMs = 3_600_000;
 const resetTtlMs = hourMs;
-const invitationTtlMs = 7 * 24 * hourMs;
+const invitationTtlMs = 7 * dayMs;
 
 type PasswordDeps = Pick<Deps, 'records' | 'database' | 'messages' | 'mails' | 'config' | 'bus' | 'log'>;
 type ForgotPasswordDeps = PasswordDeps & Pick<Deps, 'limits'>;

@@ -1,4 +1,4 @@
-import { AppError, validationError } from '@fleet/service-kit';
+import { AppError, minuteMs, validationError } from '@fleet/service-kit';
 import type { Caller } from '../../access/caller.ts';
 import type { Config } from '../../assembly/config.ts';
 import type { Deps } from '../../platform/deps.ts';
@@ -9,7 +9,7 @@ import type { GatewayName } from './schema.ts';
 import { Customers, orderCollection, subscriptionCollection } from './store.ts';
 import type { BillingDeps } from './use-cases.ts';
 
-const pageTtlMs = 15 * 60_000;
+const pageTtlMs = 15 * minuteMs;
 const sealPurpose = 'billing page';
 const maxRows = 200;
 

@@ -1,9 +1,10 @@
+import { dayMs, minuteMs } from '@fleet/service-kit';
 import type { Order, OrderStatus, Subscription, SubscriptionStatus } from './schema.ts';
 
 /** Time after which an unpaid order expires. */
-export const orderTtlMs = 30 * 60_000;
+export const orderTtlMs = 30 * minuteMs;
 /** Grace period after the end of a subscription, in which it is `past_due`. */
-const graceMs = 7 * 86_400_000;
+const graceMs = 7 * dayMs;
 
 /**
  * Allowed transitions of an order's status. Events arrive in any order: a payment counts even after a failure or

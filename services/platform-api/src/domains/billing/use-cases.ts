@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { AppError, type Page, type Pagination, parseSort } from '@fleet/service-kit';
+import { AppError, dayMs, type Page, type Pagination, parseSort } from '@fleet/service-kit';
 import type { Caller } from '../../access/caller.ts';
 import type { Deps } from '../../platform/deps.ts';
 import { assertAllFound, omitUndefined } from '../../platform/fields.ts';
@@ -180,7 +180,7 @@ export async function processOrders(deps: Pick<Deps, 'records' | 'database'>, no
   const orders = new GatewayOrders(deps.records);
   await orders.expire(now);
   for (const order of await orders.listUnapplied()) await applyOrderStatus(deps, order);
-  await new PaymentEvents(deps.database).removeBefore(new Date(now.getTime() - 180 * 86_400_000));
+  await new PaymentEvents(deps.database).removeBefore(new Date(now.getTime() - 180 * dayMs));
 }
 
 /** Deletes the customer ids of an account whose personal fields are removed. */

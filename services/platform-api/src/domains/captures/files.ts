@@ -1,4 +1,5 @@
 import { type MediaStored, RetryLater } from '@fleet/bus';
+import { dayMs } from '@fleet/service-kit';
 import type { Deps } from '../../platform/deps.ts';
 import type { Media } from '../media/schema.ts';
 import type { Vehicle } from '../vehicles/schema.ts';
@@ -9,7 +10,7 @@ import { changeCapture, findCapture, listRecentCaptures } from './store.ts';
 type FileDeps = Pick<Deps, 'records'>;
 
 /** A terminal may send a picture days later, from an area without network. */
-const searchBackMs = 7 * 86_400_000;
+const searchBackMs = 7 * dayMs;
 const maxCandidates = 200;
 const matchRetryMs = 500;
 

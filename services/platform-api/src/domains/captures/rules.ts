@@ -1,5 +1,6 @@
 import type { CaptureOptions } from '@fleet/bus';
 import type { Edition } from '@fleet/jt808';
+import { dayMs } from '@fleet/service-kit';
 import type { Capture } from './schema.ts';
 
 /** A pending capture expires after this time. */
@@ -50,7 +51,7 @@ const serviceSkewMs = 5_000;
 /** Clocks of terminals may be wrong by minutes. */
 const terminalSkewMs = 300_000;
 /** Without ids, a later picture has probably another cause. */
-const maxLateMs = 86_400_000;
+const maxLateMs = dayMs;
 /** A process that waits for the response of a terminal may have died. */
 const maxDeferMs = 20_000;
 

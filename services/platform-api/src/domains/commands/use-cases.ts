@@ -3,6 +3,7 @@ import { commandQueued, publish } from '@fleet/bus';
 import {
   AppError,
   assertVersion,
+  dayMs,
   type Page,
   type Pagination,
   parseSort,
@@ -238,4 +239,4 @@ export async function cancelWaitingCommands(
 
 /** Removes completed commands that are older than 90 days (docs/reference/operations.md). */
 export const removeOldCommands = ({ database }: Pick<Deps, 'database'>, now = Date.now()): Promise<number> =>
-  new CommandQueue(database).removeBefore(new Date(now - 90 * 86_400_000));
+  new CommandQueue(database).removeBefore(new Date(now - 90 * dayMs));

@@ -1,3 +1,4 @@
+import { minuteMs } from '@fleet/service-kit';
 import { isExternalUpload, type ListedUpload, type Mp4Job } from '@fleet/storage';
 import { toThumbnailUrl } from '../media/responses.ts';
 import type { Media } from '../media/schema.ts';
@@ -92,6 +93,6 @@ const toTime = (atMs: number): string => new Date(atMs).toISOString();
 /** Formats a time on a camera's clock. */
 export function formatInOffset(atMs: number, offset: string): string {
   const minutes = Number(offset.slice(1, 3)) * 60 + Number(offset.slice(4, 6));
-  const shifted = new Date(atMs + (offset.startsWith('-') ? -minutes : minutes) * 60_000);
+  const shifted = new Date(atMs + (offset.startsWith('-') ? -minutes : minutes) * minuteMs);
   return shifted.toISOString().slice(0, 19) + offset;
 }

@@ -1,3 +1,4 @@
+import { dayMs } from '@fleet/service-kit';
 import type { Deps } from '../../platform/deps.ts';
 import type { Scope } from '../../store/account-repository.ts';
 import type { RecordStore } from '../../store/record-store.ts';
@@ -61,4 +62,4 @@ export const purgeArchivedNames = (
   { records, config }: Pick<Deps, 'records' | 'config'>,
   nowMs = Date.now(),
 ): Promise<void> =>
-  removeArchivedBefore(records, new Date(nowMs - (maxFullHistoryDays + config.LOCATION_RETENTION_DAYS) * 86_400_000));
+  removeArchivedBefore(records, new Date(nowMs - (maxFullHistoryDays + config.LOCATION_RETENTION_DAYS) * dayMs));

@@ -1,3 +1,4 @@
+import { dayMs } from '@fleet/service-kit';
 import type { Collection, Database } from '@fleet/storage';
 import type { Position } from '../../geometry/positions.ts';
 import type { FoundAddress } from '../../maps/providers.ts';
@@ -24,7 +25,7 @@ export interface CacheKey {
 /** Returns the place part of the cache key of a position. */
 export const placeKey = (position: Position): string => position.map((value) => value.toFixed(4)).join(',');
 
-const keepMs = 30 * 24 * 3600 * 1000;
+const keepMs = 30 * dayMs;
 /** Largest number of cached addresses that a search reads. */
 const searchedAtMost = 2_000;
 

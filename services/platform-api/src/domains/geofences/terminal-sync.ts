@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Edition } from '@fleet/jt808';
+import { dayMs } from '@fleet/service-kit';
 import { type Collection, type Database, readDevice, readDevices } from '@fleet/storage';
 import type { Deps } from '../../platform/deps.ts';
 import { GeofenceAssignments } from './geofence-assignments.ts';
@@ -35,7 +36,7 @@ const responseTimeoutMs = 15_000;
 const runBudgetMs = 20_000;
 const concurrency = 8;
 const retryDelayMs = 600_000;
-const maxRetryDelayMs = 86_400_000;
+const maxRetryDelayMs = dayMs;
 /** Largest number of attempts to delete an area, in case the terminal never responds. */
 const maxDeleteAttempts = 30;
 

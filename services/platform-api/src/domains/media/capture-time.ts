@@ -1,4 +1,4 @@
-import { dayMs } from '../../platform/constants.ts';
+import { dayMs } from '@fleet/service-kit';
 
 /** Largest plausible age. A clock that was never set is off by years. */
 const maxAgeMs = 366 * dayMs;

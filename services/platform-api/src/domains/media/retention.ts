@@ -1,6 +1,6 @@
+import { dayMs } from '@fleet/service-kit';
 import { UploadRepository } from '@fleet/storage';
 import { type JobSlice, unlimited } from '../../jobs/job-slice.ts';
-import { dayMs } from '../../platform/constants.ts';
 import { deleteInBatches } from '../../store/throttled-writes.ts';
 import type { Account } from '../accounts/schema.ts';
 import { accountConfig } from '../preferences/use-cases.ts';

@@ -1,9 +1,9 @@
-import { AppError, signQuery, verifyQuery } from '@fleet/service-kit';
+import { AppError, hourMs, signQuery, verifyQuery } from '@fleet/service-kit';
 import type { Config } from '../../assembly/config.ts';
 import type { FileQuery } from './schema.ts';
 
 /** Lifetime of URLs of media and downloads (docs/reference/video.md). */
-const urlLifetimeMs = 8 * 3_600_000;
+const urlLifetimeMs = 8 * hourMs;
 
 type UrlDeps = { readonly config: Pick<Config, 'PUBLIC_BASE_URL' | 'CLIPS_SIGNING_SECRET'> };
 

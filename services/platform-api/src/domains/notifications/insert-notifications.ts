@@ -1,4 +1,5 @@
 import { terminalKey } from '@fleet/jt808';
+import { dayMs } from '@fleet/service-kit';
 import { type Collection, type Database, findByIds, insertIgnoringDuplicates } from '@fleet/storage';
 import type { JobSlice } from '../../jobs/job-slice.ts';
 import type { Deps } from '../../platform/deps.ts';
@@ -124,7 +125,7 @@ async function allocateServerTimes(
 }
 
 /** Time after which a server time cannot be used again and is deleted. */
-const serverTimeTtlMs = 24 * 3_600_000;
+const serverTimeTtlMs = dayMs;
 const batchSize = 1_000;
 
 /** Deletes expired server times. Returns where to continue, or null when done. */

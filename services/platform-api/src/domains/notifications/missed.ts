@@ -1,9 +1,10 @@
+import { dayMs } from '@fleet/service-kit';
 import type { Deps } from '../../platform/deps.ts';
 import type { Notification } from './schema.ts';
 import { findAfter, findSince, type VisibleNotifications } from './store.ts';
 
 /** Age up to which missed notifications are sent (docs/reference/websocket.md). */
-const resumeMs = 24 * 3_600_000;
+const resumeMs = dayMs;
 /** Largest number of records that are read, not all of which may be wanted. */
 const maxRead = 5_000;
 

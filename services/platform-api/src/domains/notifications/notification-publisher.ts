@@ -9,7 +9,7 @@ import {
   notificationSubject,
   publish,
 } from '@fleet/bus';
-import { AppError, TtlCache } from '@fleet/service-kit';
+import { AppError, minuteMs, TtlCache } from '@fleet/service-kit';
 import type { Deps } from '../../platform/deps.ts';
 import type { FindingUpdate } from '../../rules/rule.ts';
 import { isAccountActive } from '../accounts/account-status.ts';
@@ -50,7 +50,7 @@ const maxEventsPerMessage = 50;
  * Age up to which a notification is published again. This is longer than the recovery from a crash takes; older ones
  * were published then.
  */
-const renotifyIntervalMs = 5 * 60_000;
+const renotifyIntervalMs = 5 * minuteMs;
 
 /** Age after which a change of the account status takes effect. */
 const accountStatusTtlMs = 5_000;

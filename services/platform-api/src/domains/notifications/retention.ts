@@ -1,3 +1,4 @@
+import { dayMs } from '@fleet/service-kit';
 import type { JobSlice } from '../../jobs/job-slice.ts';
 import type { Deps } from '../../platform/deps.ts';
 import { deleteInBatches, writeThrottled } from '../../store/throttled-writes.ts';
@@ -6,7 +7,6 @@ import { accountConfig } from '../preferences/use-cases.ts';
 import { dedupeId } from './insert-notifications.ts';
 import type { Notification } from './schema.ts';
 
-const dayMs = 24 * 3_600_000;
 /**
  * Critical notifications are retained for three years, or as long as the account retains the others
  * (docs/reference/operations.md).

@@ -1,4 +1,4 @@
-import { AppError, type ErrorDetail, validationError } from '@fleet/service-kit';
+import { AppError, dayMs, type ErrorDetail, validationError } from '@fleet/service-kit';
 import { typeDefinitions } from './type-definitions.ts';
 import { findTypeDefinition } from './types.ts';
 
@@ -70,8 +70,6 @@ export function windowOfDay(day: Day, timeZone: string): Window {
   const midnight = Date.UTC(day.year, day.month - 1, day.day);
   return { fromMs: startOfDay(midnight, timeZone), toMs: startOfDay(midnight + dayMs, timeZone) };
 }
-
-const dayMs = 24 * 3_600_000;
 
 /**
  * Returns the first millisecond of the day whose midnight would be this one if the zone were UTC. If clocks skip or

@@ -1,5 +1,5 @@
+import { dayMs } from '@fleet/service-kit';
 import { type Database, findByIds } from '@fleet/storage';
-import { dayMs } from '../../platform/constants.ts';
 import { bucketCollection, bucketId, bucketStart, dayBucketId, floorToBucket, parseDayKey } from './buckets.ts';
 import { unpack } from './packing.ts';
 import type { Bucket, Point, VehicleDays, Window } from './schema.ts';

@@ -1,5 +1,5 @@
+import { dayMs } from '@fleet/service-kit';
 import { type Database, findTooLargeIds, isDuplicateKey } from '@fleet/storage';
-import { dayMs } from '../../platform/constants.ts';
 import { writeThrottled } from '../../store/throttled-writes.ts';
 import { BucketCapacity, type BucketFields, maxBucketPoints } from './bucket-capacity.ts';
 import { bucketCollection, bucketId, dayCollection, floorToBucket, formatDay, toTerminalNumber } from './buckets.ts';

@@ -1,6 +1,6 @@
 import { terminalKey } from '@fleet/jt808';
+import { dayMs } from '@fleet/service-kit';
 import type { Collection, Database } from '@fleet/storage';
-import { dayMs } from '../../platform/constants.ts';
 import type { Bucket, VehicleDays } from './schema.ts';
 
 /** Device time that a bucket covers. */

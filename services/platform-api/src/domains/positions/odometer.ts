@@ -1,3 +1,4 @@
+import { hourMs } from '@fleet/service-kit';
 import type { VehicleThresholds } from '../../platform/thresholds.ts';
 import type { LastLocation } from '../last-positions/schema.ts';
 import { type AcceptedFix, filterFix, isFix } from './fixes.ts';
@@ -95,7 +96,7 @@ function count(before: OdometerState, report: OdometerReport, stepKm: number): C
 }
 
 const isPlausible = (deltaKm: number, elapsedMs: number): boolean =>
-  deltaKm >= 0 && deltaKm <= (maxSpeedKmh * elapsedMs) / 3_600_000 + 2 * unitKm;
+  deltaKm >= 0 && deltaKm <= (maxSpeedKmh * elapsedMs) / hourMs + 2 * unitKm;
 
 function measureDistance(
   believed: AcceptedFix | null,

@@ -1,3 +1,4 @@
+import { minuteMs } from '@fleet/service-kit';
 import type { Deps } from '../../platform/deps.ts';
 import { readPositions } from './bucket-reader.ts';
 import { filterFix, isFix, toPosition } from './fixes.ts';
@@ -17,7 +18,7 @@ const maxRead = 90_000;
 const maxPoints = 1_000;
 const toleranceM = 5;
 /** The time span that counts as recent, and the shortest distance from which a pace is computed. */
-const recentMs = 15 * 60_000;
+const recentMs = 15 * minuteMs;
 const leastWayM = 300;
 
 /** Returns the valid fixes of a window without jumps, simplified. */

@@ -1,5 +1,5 @@
+import { dayMs } from '@fleet/service-kit';
 import type { JobSlice } from '../../jobs/job-slice.ts';
-import { dayMs } from '../../platform/constants.ts';
 import type { Deps } from '../../platform/deps.ts';
 import { readDay } from './bucket-reader.ts';
 import { parseDayKey } from './buckets.ts';

@@ -1,3 +1,4 @@
+import { hourMs } from '@fleet/service-kit';
 import { distanceM } from '../../geometry/positions.ts';
 import { type AcceptedFix, filterFix, isFix, toPosition } from './fixes.ts';
 import type { Point } from './schema.ts';
@@ -21,7 +22,7 @@ export interface Trip {
 
 const standstillMs = 300_000;
 /** A gap between reports of this length ends a trip, wherever the vehicle is afterwards. */
-const longestGapMs = 3_600_000;
+const longestGapMs = hourMs;
 /** A trip begins at the report before the first that moves, unless that is older than this. */
 const startWithinMs = 120_000;
 const shortestM = 300;

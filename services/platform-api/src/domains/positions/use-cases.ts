@@ -1,6 +1,5 @@
-import { validationError } from '@fleet/service-kit';
+import { dayMs, hourMs, validationError } from '@fleet/service-kit';
 import type { Caller } from '../../access/caller.ts';
-import { dayMs } from '../../platform/constants.ts';
 import type { Deps } from '../../platform/deps.ts';
 import { parseTimestamp } from '../../platform/timestamps.ts';
 import { findDriverNames } from '../drivers/queries.ts';
@@ -108,7 +107,7 @@ function pageOf(points: readonly Point[], limit: number): Page {
 const atMs = (point: Point | undefined): number | null => point?.position.timestamp ?? null;
 
 /** Time that is read before a window, to find trips in progress at its start, and after it, to find their ends. */
-const marginMs = 12 * 3_600_000;
+const marginMs = 12 * hourMs;
 
 /**
  * Returns the trips of a vehicle that began in a window, each complete, oldest first. They are computed from the points

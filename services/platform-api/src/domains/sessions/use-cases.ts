@@ -1,5 +1,5 @@
 import { accessChanged, publish } from '@fleet/bus';
-import type { Page, Pagination, Sort } from '@fleet/service-kit';
+import { dayMs, type Page, type Pagination, type Sort } from '@fleet/service-kit';
 import type { Deps } from '../../platform/deps.ts';
 import type { Scope } from '../../store/account-repository.ts';
 import type { RecordStore } from '../../store/record-store.ts';
@@ -184,4 +184,4 @@ export const listSessions = (
 
 /** Removes sessions that ended more than a day ago. */
 export const sweepSessions = (records: RecordStore, now = new Date()): Promise<number> =>
-  removeSessionsBefore(records, new Date(now.getTime() - 24 * 3600 * 1000));
+  removeSessionsBefore(records, new Date(now.getTime() - dayMs));

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { guestChannels } from '@fleet/bus';
-import { AppError, type RequestContext } from '@fleet/service-kit';
+import { AppError, hourMs, minuteMs, type RequestContext } from '@fleet/service-kit';
 import type { Deps } from '../../platform/deps.ts';
 import { audit } from '../audit/use-cases.ts';
 import { createGuestAddresses } from '../dashcam/stream-urls.ts';
@@ -90,7 +90,7 @@ async function readSharedTrack(
 ): Promise<Track> {
   const minutes = Math.max(historyMinutes, destination === null ? 0 : paceMinutes);
   if (minutes === 0 || !permissions.includes('location')) return { points: [], paceKmh: null };
-  const [fromMs, toMs] = [now.getTime() - minutes * 60_000, now.getTime()];
+  const [fromMs, toMs] = [now.getTime() - minutes * minuteMs, now.getTime()];
   try {
     return await readTrack(deps, vehicleId, { fromMs, toMs });
   } catch (error) {
@@ -145,7 +145,7 @@ async function requirePassword({ limits }: Pick<Deps, 'limits'>, link: ShareLink
 }
 
 /** A page that stays open reconnects with its ticket. */
-const ticketLifetimeMs = 12 * 3_600_000;
+const ticketLifetimeMs = 12 * hourMs;
 const ticketPurpose = 'share link ticket';
 
 const createTicket = ({ encryption }: Pick<Deps, 'encryption'>, link: ShareLink, now: Date): string =>

@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto';
-import { AppError } from '@fleet/service-kit';
+import { AppError, hourMs, minuteMs } from '@fleet/service-kit';
 import { distanceM } from '../../geometry/positions.ts';
 import type { LastLocation } from '../last-positions/schema.ts';
 import type { Track } from '../positions/read-track.ts';
@@ -60,7 +60,7 @@ export function toSharedViewResponse(
 ): SharedViewResponse {
   const { nowMs, track } = more;
   const location = link.permissions.includes('location') ? withoutNullIsland(now.location) : null;
-  const since = nowMs - link.historyMinutes * 60_000;
+  const since = nowMs - link.historyMinutes * minuteMs;
   return {
     label: link.label,
     vehicle: { name: vehicle.name, vehicle_no: vehicle.vehicleNo, vehicle_type: vehicle.vehicleType },
@@ -120,5 +120,5 @@ export function estimateArrivalMs(
   paceKmh: number | null = null,
 ): number {
   const km = (detourFactor * distanceM([from.latitude, from.longitude], [to.latitude, to.longitude])) / 1_000;
-  return nowMs + Math.round((km / (paceKmh ?? Math.max(from.speed, defaultSpeedKmh))) * 3_600_000);
+  return nowMs + Math.round((km / (paceKmh ?? Math.max(from.speed, defaultSpeedKmh))) * hourMs);
 }

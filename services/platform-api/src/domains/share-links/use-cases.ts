@@ -1,5 +1,5 @@
 import { publish, shareLinkRevoked } from '@fleet/bus';
-import { AppError, assertVersion, type Page, type Pagination, type Sort } from '@fleet/service-kit';
+import { AppError, assertVersion, hourMs, type Page, type Pagination, type Sort } from '@fleet/service-kit';
 import type { Caller } from '../../access/caller.ts';
 import { isPermitted } from '../../access/roles.ts';
 import type { Deps } from '../../platform/deps.ts';
@@ -14,8 +14,6 @@ import { type CreateBody, maxLiveLinks, type ShareLink } from './schema.ts';
 import { endedFilter, findLinkById, liveFilter, revokeLinks, shareLinkCollection } from './store.ts';
 
 type LinkDeps = Pick<Deps, 'records' | 'log'>;
-
-const hourMs = 3_600_000;
 
 /** Creates a link to a vehicle of the caller's account. */
 export async function createLink(

@@ -1,5 +1,5 @@
 import { createPrivateKey, generateKeyPairSync, type KeyObject, randomBytes } from 'node:crypto';
-import type { Encryption, Logger } from '@fleet/service-kit';
+import { dayMs, type Encryption, type Logger } from '@fleet/service-kit';
 import type { Database } from '@fleet/storage';
 import { exportJWK, importJWK, type JWK } from 'jose';
 import { insertSigningKey, newestKeys, type SigningKey } from './store.ts';
@@ -25,7 +25,6 @@ interface Loaded {
 const keepMs = 60_000;
 /** Minimum interval between reloads, so that tokens with invented key ids cause no more reads than this. */
 const reloadEveryMs = 1_000;
-const dayMs = 24 * 3600 * 1000;
 
 const purposeOf = (kid: string): string => `signing key ${kid}`;
 

@@ -1,4 +1,4 @@
-import type { Page, Pagination, Sort } from '@fleet/service-kit';
+import { dayMs, type Page, type Pagination, type Sort } from '@fleet/service-kit';
 import { type Collection, type Database, isDuplicateKey } from '@fleet/storage';
 import { toSortOrder } from '../../store/account-repository.ts';
 import type { RecordStore } from '../../store/record-store.ts';
@@ -12,7 +12,7 @@ export const maxUnassigned = 10_000;
  */
 const keptBySweep = Math.floor(maxUnassigned * 0.9);
 /** A terminal that has not been seen for this long is deleted. */
-export const retentionMs = 30 * 86_400_000;
+export const retentionMs = 30 * dayMs;
 const batchSize = 500;
 
 const devices = (database: Database): Collection<UnassignedDevice> =>

@@ -1,3 +1,4 @@
+import { dayMs } from '@fleet/service-kit';
 import type { Database } from '@fleet/storage';
 import type { Deps } from '../../platform/deps.ts';
 import type { UserEraser } from './hooks.ts';
@@ -31,7 +32,7 @@ export async function eraseUsers(
   erasers: readonly UserEraser[],
   now = new Date(),
 ): Promise<void> {
-  const removedAt = { $lte: new Date(now.getTime() - config.ERASURE_DAYS * 86_400_000) };
+  const removedAt = { $lte: new Date(now.getTime() - config.ERASURE_DAYS * dayMs) };
   for (const { _id: userId, accountId } of await erasuresIn(database).find({ removedAt }).limit(1_000).toArray()) {
     for (const erase of erasers) await erase({ accountId, userId });
     await erasuresIn(database).deleteOne({ _id: userId });

@@ -1,4 +1,4 @@
-import type { Logger } from '@fleet/service-kit';
+import { hourMs, type Logger, minuteMs } from '@fleet/service-kit';
 import type { Database } from '@fleet/storage';
 import type { Vehicle } from './schema.ts';
 
@@ -15,8 +15,6 @@ interface PendingCleanup {
   readonly dueAt: Date;
 }
 
-const minuteMs = 60_000;
-const hourMs = 60 * minuteMs;
 const batchSize = 100;
 
 const cleanupCollection = (database: Database) => database.collection<PendingCleanup>('vehicle_endings');

@@ -1,5 +1,5 @@
 import { BusError, type RequestOptions, request, webhookRequests } from '@fleet/bus';
-import { AppError, type Page, type Pagination, parseSort, type RequestContext } from '@fleet/service-kit';
+import { AppError, dayMs, type Page, type Pagination, parseSort, type RequestContext } from '@fleet/service-kit';
 import {
   type AttemptRecord,
   currentHealth,
@@ -18,7 +18,6 @@ import { auditWebhook, getWebhook } from './use-cases.ts';
 
 type DeliveryDeps = Pick<Deps, 'records' | 'database' | 'bus' | 'limits' | 'log'>;
 
-const dayMs = 24 * 3_600_000;
 /** An attempt may take 15 s, and its name lookup 5 s more. */
 const testTimeoutMs = 25_000;
 const requestTimeoutMs = 15_000;

@@ -1,4 +1,12 @@
-import { AppError, type Page, type Pagination, type Sort, SsrfGuard, validationError } from '@fleet/service-kit';
+import {
+  AppError,
+  hourMs,
+  type Page,
+  type Pagination,
+  type Sort,
+  SsrfGuard,
+  validationError,
+} from '@fleet/service-kit';
 import { webhookSecretPurpose } from '@fleet/storage';
 import type { Caller } from '../../access/caller.ts';
 import type { Config } from '../../assembly/config.ts';
@@ -125,7 +133,7 @@ export async function regenerateSecret(
       ? { sealedOldSecret: null, graceUntil: null }
       : {
           sealedOldSecret: before.sealedSecret,
-          graceUntil: new Date(now.getTime() + body.grace_hours * 3_600_000),
+          graceUntil: new Date(now.getTime() + body.grace_hours * hourMs),
         };
   const webhook = await webhookCollection(deps.records).update(caller, id, {
     ...sealSecret(deps, before.userId, secret),

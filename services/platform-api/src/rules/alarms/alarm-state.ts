@@ -1,3 +1,5 @@
+import { dayMs } from '@fleet/service-kit';
+
 /** A sustained alarm from its rise until its removal. Times are the device's, ms. */
 export interface Condition {
   /** First and newest report with the alarm. */
@@ -51,7 +53,7 @@ export const retentionMs = 600_000;
 /** Late reports further apart than this are separate: their alarms are not the same. */
 export const lateGapMs = 600_000;
 /** Time after which the end of an alarm is not expected any more. */
-const endWaitMs = 86_400_000;
+const endWaitMs = dayMs;
 /** Terminals that never send an end would fill the state. */
 const maxOpen = 64;
 const maxFirsts = 64;

@@ -1,3 +1,4 @@
+import { dayMs } from '@fleet/service-kit';
 import { findTypeDefinition } from '../../domains/notifications/types.ts';
 import type { Report } from '../../telemetry/report.ts';
 import {
@@ -23,7 +24,7 @@ type AlarmDetails = Pick<Finding, 'type' | 'subject' | 'atMs' | 'latitude' | 'lo
   Pick<Finding, 'severity'>;
 
 /** Files of an alarm that is reported later than this are not requested. */
-const maxAttachmentAgeMs = 86_400_000;
+const maxAttachmentAgeMs = dayMs;
 
 const alarmKey = ({ type, subject }: { readonly type: string; readonly subject: string }): string =>
   `${type}|${subject}`;

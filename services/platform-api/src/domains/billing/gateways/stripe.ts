@@ -1,4 +1,5 @@
 import { createRequire } from 'node:module';
+import { minuteMs } from '@fleet/service-kit';
 import type { Stripe } from 'stripe';
 import type { Config } from '../../../assembly/config.ts';
 import {
@@ -23,7 +24,7 @@ type StripeSettings = Pick<
 const requestTimeoutMs = 10_000;
 const toleranceSeconds = 300;
 /** Time after which Stripe ends a portal session that was not opened. */
-const portalTtlMs = 5 * 60_000;
+const portalTtlMs = 5 * minuteMs;
 
 /** Creates a gateway for payments by Stripe. An order is a PaymentIntent, which the client confirms with its secret. */
 export function createStripeGateway(settings: StripeSettings): PaymentGateway {
