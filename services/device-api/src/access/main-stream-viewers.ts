@@ -36,6 +36,8 @@ export class MainStreamViewers {
       () => void renewMainStreamViewer(this.#redis, viewer).catch(warn),
       mainStreamViewerTtlMs / 3,
     );
+    // More than ten listeners wait for the end of a proxied response; Node.js would warn at each viewer.
+    response.setMaxListeners(20);
     response.once('close', () => {
       clearInterval(renewal);
       void opening.then(() => closeMainStreamViewer(this.#redis, viewer)).catch(warn);
