@@ -142,3 +142,4 @@ export {
   type VideoRight,
   verifySession,
 } from './video-access.ts';
+export { broadcastVoice, decodeVoice } from './voice-requests.ts';

@@ -97,6 +97,7 @@ export {
   uploadUserName,
 } from './upload-record.ts';
 export { UploadRepository } from './upload-repository.ts';
+export { readVoice, saveVoice } from './voice-files.ts';
 export { WebhookRepository } from './webhook-repository.ts';
 export {
   type AttemptError,

@@ -20,6 +20,7 @@ import type { ViewerLimits } from './domain/flv-viewer.ts';
 import { StreamRegistry } from './domain/stream-registry.ts';
 import { subscribeMediaControl } from './handlers/media-control.ts';
 import { serveStreamQueries, serveStreamSwitches } from './handlers/stream-queries.ts';
+import { serveVoiceDecoding } from './handlers/voice-decoding.ts';
 import type { IngestCounters } from './ingest/camera-connection.ts';
 import { openIngestPort } from './ingest/ingest-port.ts';
 import { createMediaMetrics } from './metrics.ts';
@@ -231,6 +232,8 @@ function serveBus(pod: string, deps: Deps, { registry, eventPublisher, streamSwi
   lifecycle.onStop('stream queries', () => streamQueries.stop());
   const streamSwitches = serveStreamSwitches(bus, pod, { streamSwitch, onError });
   lifecycle.onStop('stream switches', () => streamSwitches.stop());
+  const voiceDecoding = serveVoiceDecoding(bus, { redis, ffmpegPath: config.FFMPEG_PATH, onError });
+  lifecycle.onStop('voice decoding', () => voiceDecoding.stop());
   const ping = servePing(bus, 'jt1078-media', { onError, isWorking: () => !lifecycle.isStopping && redis.isReady });
   lifecycle.onStop('ping', () => ping.stop());
 }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type BusContext, deviceApi, serveUseCase } from '@fleet/bus';
+import { type BusContext, broadcastVoice as broadcastUseCase, deviceApi, serveUseCase } from '@fleet/bus';
 import type { CommandContext, Deps } from '../deps.ts';
 import { controlLive } from '../use-cases/control-live.ts';
 import { controlPlayback } from '../use-cases/control-playback.ts';
@@ -8,12 +8,15 @@ import { sendControlCommand } from '../use-cases/send-control-command.ts';
 import { sendText } from '../use-cases/send-text.ts';
 import { startLive } from '../use-cases/start-live.ts';
 import { startPlayback } from '../use-cases/start-playback.ts';
+import { broadcastVoice } from '../use-cases/talk/broadcast-voice.ts';
 import { wakeUp } from '../use-cases/wake-up.ts';
 import { serveUploads } from './serve-uploads.ts';
 
 const queue = 'device-api';
 /** The reply must reach its caller before the caller times out. */
 const replyMarginMs = 250;
+/** Shorter than that of commands: the voice follows within the time-out of the request. */
+const broadcastReplyTimeoutMs = 25_000;
 
 /** Serves the use cases over the bus for other services, which check credentials and rate limits themselves. */
 export function serveUseCases(deps: Deps): { stop(): Promise<void> } {
@@ -53,6 +56,9 @@ export function serveUseCases(deps: Deps): { stop(): Promise<void> } {
         recordings: recordings.map((recording) => ({ ...recording, alarmFlags: String(recording.alarmFlags) })),
       };
     }),
+    serveUseCase(deps.bus, broadcastUseCase, options, (body, bus) =>
+      broadcastVoice(deps, body, createContext(bus, broadcastReplyTimeoutMs)),
+    ),
     ...serveUploads(deps, options, createContext),
   ];
   return { stop: async () => void (await Promise.all(servers.map((server) => server.stop()))) };

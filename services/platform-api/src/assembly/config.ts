@@ -3,6 +3,7 @@ import { checkStreamTokenSettings, streamTokenSettings } from '@fleet/service-ki
 import { accessSettings, checkAccessSettings } from '../access/access-settings.ts';
 import { rateLimitSettings } from '../access/rate-limit-settings.ts';
 import { billingSettings } from '../domains/billing/billing-settings.ts';
+import { broadcastSettings } from '../domains/broadcasts/broadcast-settings.ts';
 import { commandSettings } from '../domains/commands/command-settings.ts';
 import { documentSettings } from '../domains/documents/document-settings.ts';
 import { checkMediaSettings, mediaSettings } from '../domains/media/media-settings.ts';
@@ -102,6 +103,7 @@ export const schema = envSchema({
   ...billingSettings,
   ...messagingSettings,
   ...documentSettings,
+  ...broadcastSettings,
   ...deliverySettings,
   ...mailSettings,
   ...partnerSettings,

@@ -5,6 +5,7 @@ import { auditRoutes } from '../domains/audit/routes.ts';
 import { authRoutes } from '../domains/auth/routes.ts';
 import { twoFactorRoutes } from '../domains/auth/two-factor-routes.ts';
 import { billingRoutes } from '../domains/billing/routes.ts';
+import { broadcastRoutes } from '../domains/broadcasts/routes.ts';
 import { captureRoutes } from '../domains/captures/routes.ts';
 import { commandRoutes } from '../domains/commands/routes.ts';
 import { dashcamRoutes } from '../domains/dashcam/routes.ts';
@@ -56,6 +57,7 @@ const routeFactories: readonly RouteFactory[] = [
   (deps) => positionRoutes(deps, (...args) => findNotificationTimes(deps, ...args)),
   dashcamRoutes,
   captureRoutes,
+  broadcastRoutes,
   mediaRoutes,
   downloadRoutes,
   driverRoutes,

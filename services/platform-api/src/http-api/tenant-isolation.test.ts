@@ -53,6 +53,13 @@ const bodies: SampleOverrides['bodies'] = {
   createRoute: () => wayOf,
   updateVehiclePreferences: () => ({ notification_types: ['sos'] }),
   extractDocument: () => ({ text: passport }),
+  broadcastVoice: () => ({
+    group_id: undefined,
+    audio: undefined,
+    content_base64: undefined,
+    language: undefined,
+    text: 'Hello',
+  }),
   updatePushToken: () => ({ push_token: newWord() }),
   searchUserForShare: ({ names }) => ({ phone_number: names['phone'] }),
   createWebhook: () => ({ url: 'https://93.184.216.34/new' }),
@@ -103,6 +110,8 @@ const refusedToOwnTenant: Readonly<Record<string, readonly number[]>> = {
   startDashcamStream: [503],
   getDashcamStream: [503],
   captureDashcamMedia: [503],
+  // No text-to-speech provider is configured.
+  broadcastVoice: [503],
 };
 
 /** Operations without an entry in the audit log, and the reason. */
