@@ -150,7 +150,7 @@ async function assemble(config: Config, pod: string, deps: Deps): Promise<MediaS
   lifecycle.onStop('streams', () => registry.stop());
   const { live, history, talk } = await openIngestPorts(config, deps, streams);
   startPeriodicTasks(deps, streams, [live, history, talk, registry, hls]);
-  serveBus(pod, deps, streams);
+  serveBus(config, pod, deps, streams);
   await bus.flush();
   const ports = { httpPort: http.port, livePort: live.port, historyPort: history.port, talkPort: talk.port };
   log.info({ ...ports, url: owner.url }, 'started');
@@ -221,7 +221,7 @@ function startPeriodicTasks(deps: Deps, streams: Streams, timed: readonly Timed[
     deps.lifecycle.onStop(name, startPeriodicTask(intervalMs, task, onError));
 }
 
-function serveBus(pod: string, deps: Deps, { registry, eventPublisher, streamSwitch }: Streams): void {
+function serveBus(config: Config, pod: string, deps: Deps, { registry, eventPublisher, streamSwitch }: Streams): void {
   const { redis, bus, lifecycle, log } = deps;
   const onError = reportTaskError(log);
   const remoteChanges = subscribe(bus, streamChanged, onError, (change) => eventPublisher.onRemoteEnd(change));
