@@ -824,6 +824,28 @@ export type paths = {
         patch?: never;
         trace?: never;
     };
+    "/api/dashcam-broadcasts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Speak to several drivers
+         * @description Plays an audio file, or text where a text-to-speech provider is configured, to the drivers of vehicles or of a group. The response follows when all have played it, and names the vehicles that have not, with the reason.
+         *
+         *     Roles: `superadmin`, `owner`, `admin`, `manager`. The key requires the scope `video`.
+         */
+        post: operations["broadcastVoice"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/vehicles/{vehicleId}/list-dashcam-media": {
         parameters: {
             query?: never;
@@ -2886,6 +2908,19 @@ export type components = {
              * @example 2026-01-31T08:15:30.000Z
              */
             expires_at: string;
+        };
+        Broadcast: {
+            /** @description Duration of the voice. */
+            seconds: number;
+            vehicles: {
+                vehicle_id: number;
+                is_played: boolean;
+                error: {
+                    /** @example device_not_connected */
+                    code: string;
+                    message: string;
+                } | null;
+            }[];
         };
         Capture: {
             id: number;
@@ -10956,6 +10991,187 @@ export interface operations {
                 };
             };
             /** @description A backend is unavailable, or the request took too long. */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+        };
+    };
+    broadcastVoice: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description Vehicles; in a form, ids separated by commas. */
+                    vehicle_ids?: number[];
+                    /** @description Vehicles of the group and of the groups below it, instead of ids. */
+                    group_id?: number;
+                    /** @description Channel with the loudspeaker; 1 by default. */
+                    channel_id?: number;
+                    /** @description Part of multipart/form-data: WAV, MP3, OGG, FLAC, AAC or M4A of up to 60 seconds and 4 MiB. */
+                    audio?: unknown;
+                    /** @description The same file in base64, for JSON bodies. */
+                    content_base64?: string;
+                    /** @description Text to speak, where a provider is configured. */
+                    text?: string;
+                    /** @description Language of the text, such as en-IN. */
+                    language?: string;
+                };
+                "multipart/form-data": {
+                    /** @description Vehicles; in a form, ids separated by commas. */
+                    vehicle_ids?: number[];
+                    /** @description Vehicles of the group and of the groups below it, instead of ids. */
+                    group_id?: number;
+                    /** @description Channel with the loudspeaker; 1 by default. */
+                    channel_id?: number;
+                    /** @description Part of multipart/form-data: WAV, MP3, OGG, FLAC, AAC or M4A of up to 60 seconds and 4 MiB. */
+                    audio?: unknown;
+                    /** @description The same file in base64, for JSON bodies. */
+                    content_base64?: string;
+                    /** @description Text to speak, where a provider is configured. */
+                    text?: string;
+                    /** @description Language of the text, such as en-IN. */
+                    language?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Broadcast"];
+                        meta?: {
+                            /** @description JSON pointers to the ignored fields of the body. */
+                            ignored_fields?: string[];
+                        };
+                    };
+                };
+            };
+            /** @description The request is not valid. `details` lists each fault. */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description The API key or the token is missing or not valid. */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description The permission `commands` on a vehicle is missing, or the API key has no scope video. */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description A vehicle is not visible, or there is no such group. */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            408: components["responses"]["RequestTimeout"];
+            /** @description The group has more than 100 vehicles. */
+            409: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description The body is not plain UTF-8. */
+            415: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            431: components["responses"]["HeadersTooLarge"];
+            /** @description Unexpected server error. */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description The text-to-speech provider failed. */
+            502: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description No text-to-speech provider is configured, or no media server responds. */
             503: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
