@@ -286,9 +286,10 @@ describe('documents and pages outside the API', () => {
     for (const asset of assets) expect((await fetch(asset)).status).toBe(200);
   });
 
-  it('everything outside /api/v1 belongs to the platform: a start page, and errors with a code', async () => {
+  it('everything outside /api/v1 belongs to the platform: the dashboard, a page for developers, and errors with a code', async () => {
     const { base_url: base } = harness.product.runtime;
-    const start = await send(base, '/');
+    expect((await send(base, '/')).text).toContain('id="dashboard-config"');
+    const start = await send(base, '/developers');
     expect(start).toMatchObject({ status: 200, headers: { 'content-type': expect.stringContaining('text/html') } });
     expect(start.text).toContain('/api/v1/docs');
     for (const path of ['/nothing', '/api/v1x', '/apiv1', '/%zz']) {
