@@ -130,11 +130,16 @@ describe('the layers of the packages (docs/architecture.md)', () => {
     expect(formatImport(imports.filter((one) => toPackageName(one.from) === simulator && !one.isTest))).toEqual([]);
   });
 
+  /** Packages of types only. */
+  const typePackages = new Set(['geojson', 'topojson-specification']);
+
   it('every imported package is declared, as a dependency or for tests', () => {
     const undeclared = imports.filter(({ from, isTest, package: { dependencies, devDependencies } }) => {
       const name = toPackageName(from);
       // Packages of the root serve all tests.
       if (from.startsWith('.') || from.startsWith('node:') || (isTest && rootTestPackages.has(name))) return false;
+      // The page's build resolves types of packages that have no code of their own, such as GeoJSON.
+      if (typePackages.has(name)) return !devDependencies.includes(`@types/${name}`);
       return !dependencies.includes(name) && !(isTest && devDependencies.includes(name));
     });
     expect(formatImport(undeclared)).toEqual([]);

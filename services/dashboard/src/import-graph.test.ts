@@ -14,6 +14,8 @@ const importsOf = (file: string): string[] =>
 
 const sceneOf = (path: string): string | undefined => /^scenes\/([^/]+)\//.exec(path)?.[1];
 
+const importsPackage = (text: string, name: string): boolean => text.includes(['from', `'${name}'`].join(' '));
+
 describe('the folders of the dashboard', () => {
   it('import no scene from another scene or from common', () => {
     const wrong = files
@@ -29,7 +31,7 @@ describe('the folders of the dashboard', () => {
   it('use mpegts.js and MapLibre in one folder each', () => {
     const usersOf = (name: string): string[] =>
       files
-        .filter((file) => readFileSync(join(source, file), 'utf8').includes(`from '${name}'`))
+        .filter((file) => importsPackage(readFileSync(join(source, file), 'utf8'), name))
         .map((file) => dirname(file));
     expect([...new Set(usersOf('mpegts.js'))]).toEqual(['common/video']);
     expect([...new Set(usersOf('maplibre-gl'))]).toEqual(['common/map']);

@@ -1,8 +1,8 @@
 import { type StreamChanged, streamChanged, subscribe } from '@fleet/bus';
 import type { Running } from '@fleet/service-kit';
 import { toStreamEvent } from '../domains/dashcam/responses.ts';
-import { getStreamAddresses } from '../domains/dashcam/stream-urls.ts';
 import { findVehicleByImei } from '../domains/vehicles/queries.ts';
+import { getStreamAddresses } from '../domains/video-access/stream-urls.ts';
 import { publishLive } from './publish-live.ts';
 import type { EventConsumerDeps } from './vehicle-events.ts';
 

@@ -1,5 +1,5 @@
 import { terminalKey } from '@fleet/jt808';
-import { createTalkUrl, type StreamUrlDeps, type StreamUser } from './stream-urls.ts';
+import { createTalkUrl, type StreamUrlDeps, type StreamUser } from '../video-access/stream-urls.ts';
 
 type Data = Readonly<Record<string, unknown>>;
 

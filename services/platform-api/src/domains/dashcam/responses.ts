@@ -1,7 +1,7 @@
 import type { StreamChanged } from '@fleet/bus';
 import type { Vehicle } from '../vehicles/schema.ts';
+import type { StreamUrls } from '../video-access/stream-urls.ts';
 import { autoStopSeconds, type StreamResponse } from './schema.ts';
-import type { StreamUrls } from './stream-urls.ts';
 
 /** Converts the state of a stream to a record without URLs, for several users. */
 export function toStreamEvent(

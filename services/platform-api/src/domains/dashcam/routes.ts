@@ -4,6 +4,7 @@ import { type Caller, getCaller } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
 import type { Deps } from '../../platform/deps.ts';
 import { recordId } from '../../platform/schemas.ts';
+import { createStreamUrls } from '../video-access/stream-urls.ts';
 import { toStreamResponse } from './responses.ts';
 import {
   getStreamQuery,
@@ -12,7 +13,6 @@ import {
   stopStreamBody,
   streamResponseSchema,
 } from './schema.ts';
-import { createStreamUrls } from './stream-urls.ts';
 import { getStream, startStream, stopStreams, type VehicleStream } from './use-cases.ts';
 
 const tags = ['Media'];

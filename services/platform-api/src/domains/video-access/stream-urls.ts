@@ -1,6 +1,6 @@
 import type { StreamTokens } from '@fleet/service-kit/stream-tokens';
 import type { Caller } from '../../access/caller.ts';
-import type { StreamResponse } from './schema.ts';
+import type { StreamResponse } from '../dashcam/schema.ts';
 
 /** Addresses of one stream, by the kind of player. */
 export type StreamAddresses = Pick<StreamResponse, 'stream_url' | 'ws_flv_url' | 'hls_url'>;
