@@ -26,6 +26,8 @@ export async function admitHlsReader(
   { config, redis, limits }: ReaderDeps,
   { id, viewer, isExpired, context }: HlsRequest,
 ): Promise<boolean> {
+  // More than ten listeners wait for the end of a response; Node.js would warn at each request.
+  context.response.setMaxListeners(20);
   const enter = (limit: number) =>
     withTimeout(stateTimeoutMs, addViewer(redis, id, viewer, { limit, ttlMs: hlsReaderTtlMs }));
   try {

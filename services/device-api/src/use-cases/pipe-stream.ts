@@ -52,6 +52,8 @@ async function pipeToResponse(
 ): Promise<void> {
   request.socket.setNoDelay(true);
   request.socket.setTimeout(0);
+  // More than ten listeners wait for the end of a proxied response; Node.js would warn at each viewer.
+  response.setMaxListeners(20);
   response.writeHead(200, flvHeaders);
   response.flushHeaders();
   await pipeline(upstream, response, { signal: stopping });
