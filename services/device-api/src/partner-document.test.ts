@@ -43,7 +43,7 @@ describe('docs/device-api.md', () => {
   it('states the default limits', () => {
     const config = loadConfig({}) as unknown as Record<string, number>;
     const rows = [...text.matchAll(/^\| [^|]+ \| ([^|]+) \| (`[A-Z_]+`[^|]*) \|$/gm)];
-    expect(rows).toHaveLength(8);
+    expect(rows).toHaveLength(9);
     for (const [, limits = '', settings = ''] of rows) {
       const stated = found(/(\d+)/g, limits).map(Number);
       const set = found(/`(\w+)`/g, settings).map((name) => (config[name] ?? 0) / (name.endsWith('_MS') ? 1000 : 1));
