@@ -1,18 +1,29 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { decodedFrameHashes } from '@fleet/terminal-simulator';
 import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { joinSharedHarness, type ProductHarness, uniquePhone } from './testing/harness.ts';
+import { killProcess, waitForRestart } from './testing/faults.ts';
+import { type DedicatedHarness, leaseHarness, uniquePhone } from './testing/harness.ts';
 import { PlatformClient, type PlatformRecord } from './testing/platform-client.ts';
 import { UploadCamera } from './testing/upload-camera.ts';
 
 jest.setTimeout(180_000);
 
-let harness: ProductHarness;
+let harness: DedicatedHarness;
+let folder: string;
 let client: PlatformClient;
 beforeAll(async () => {
-  harness = await joinSharedHarness();
+  harness = await leaseHarness();
+  folder = mkdtempSync(join(tmpdir(), 'fleet-mp4-'));
   client = await PlatformClient.logIn(harness);
 }, 180_000);
-afterAll(() => harness?.stop(), 60_000);
+afterAll(async () => {
+  await harness?.stop();
+  rmSync(folder, { recursive: true, force: true });
+}, 60_000);
 
 interface Dashcam {
   readonly vehicleId: number;
@@ -77,5 +88,47 @@ describe('downloads', () => {
     const download = await waitForDownload(dashcam, () => true, 'the upload of the command');
     expect(download).toMatchObject({ requested_by: command['created_by'] });
     expect(command['created_by']).toEqual(expect.any(Number));
+  });
+});
+
+describe('MP4 conversions', () => {
+  it('survive a kill of upload-ftp, leave no partial file, and play with the pictures of the camera', async () => {
+    const dashcam = await createDashcam({ uploadFiles: 'perRecording' });
+    const clips = [1, 3, 5, 7].map((index) => dashcam.camera.getClip(index, { count: 2 }));
+    const ids: string[] = [];
+    for (const clip of clips) {
+      const id = await dashcam.camera.upload(clip);
+      await dashcam.camera.waitForStatus(id, 'completed');
+      ids.push(id);
+    }
+    const killed = killProcess(harness, 'upload-ftp');
+    for (const id of ids) await client.request(`/dashcam-downloads/${id}/mp4`, {});
+    await waitForRestart(harness, 'upload-ftp', killed);
+    const isDone = (download: PlatformRecord): boolean =>
+      (download['mp4'] as { status: string } | null)?.status === 'completed' && download['download_url'] !== null;
+    const downloads = await waitFor(async () => {
+      const found = await listDownloads(dashcam);
+      return found.length === ids.length && found.every(isDone) && found;
+    }, 'all conversions');
+    for (const [index, id] of ids.entries()) {
+      const { url, size_bytes: size } = downloads.find(({ video_id: each }) => each === id)?.['mp4'] as {
+        url: string;
+        size_bytes: number;
+      };
+      const bytes = Buffer.from(await (await fetch(url)).arrayBuffer());
+      expect(bytes).toHaveLength(size);
+      writeFileSync(join(folder, `${id}.mp4`), bytes);
+      const sent = await dashcam.camera.readFiles(clips[index] as (typeof clips)[number]);
+      const pictures: string[] = [];
+      for (const [part, { content }] of sent.entries()) {
+        const file = join(folder, `${id}-${part}`);
+        writeFileSync(file, content);
+        pictures.push(...(await decodedFrameHashes(file, {})));
+      }
+      expect(await decodedFrameHashes(join(folder, `${id}.mp4`), {})).toEqual(pictures);
+      expect((await readdir(dashcam.camera.directory(id))).toSorted()).toEqual(['clip.mp4', 'files']);
+    }
+    expect(await readdir(join(harness.product.dataDir, 'clips', '.mp4'))).toEqual([]);
+    await expect(client.request(`/dashcam-downloads/${ids[0]}/mp4`, {})).rejects.toThrow(/409/);
   });
 });

@@ -127,6 +127,9 @@ export { parseTerminalEvent, type TerminalEvent } from './terminal-event.ts';
 export {
   grantUpload,
   locateClip,
+  mp4Changed,
+  mp4Requested,
+  mp4Subject,
   removeUploadFiles,
   uploadChanged,
   uploadRevoked,

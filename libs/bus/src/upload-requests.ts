@@ -85,6 +85,21 @@ export const uploadChanged = defineEvent({
   }),
 });
 
+/** Event for every upload-ftp pod: a conversion to MP4 was requested or canceled. */
+export const mp4Requested = defineEvent({
+  subject: 'upload-ftp.mp4-requested',
+  schema: Type.Object({ uploadId }),
+});
+
+/** Event: progress or end of a conversion to MP4, which the upload's record contains. Subject: `mp4Subject`. */
+export const mp4Changed = defineEvent({
+  subject: 'upload.*.mp4',
+  schema: Type.Object({ uploadId, imei }),
+});
+
+/** Returns the subject of changes of one conversion. */
+export const mp4Subject = (id: string): string => `upload.${id}.mp4`;
+
 /** Returns the subject of changes of one upload. */
 export const uploadSubject = (id: string, event: 'progress' | 'closed'): string => `upload.${id}.${event}`;
 

@@ -82,6 +82,7 @@ export {
   type TerminalAudio,
   type TerminalProfile,
 } from './terminal-profile.ts';
+export { Mp4JobRepository, type Mp4Outcome } from './mp4-job-repository.ts';
 export { type ListedUpload, UploadList, type UploadScope } from './upload-list.ts';
 export {
   type Clip,

@@ -16,6 +16,7 @@ import {
 import {
   createRedisClient,
   type Database,
+  Mp4JobRepository,
   openDatabase,
   pingRedis,
   type Redis,
@@ -160,6 +161,7 @@ async function openStores({ config, lifecycle, metrics, log }: Context): Promise
     directory: clips,
     objects,
     records,
+    mp4Jobs: new Mp4JobRepository(database),
     lifecycle,
     metrics: metrics.registry,
     log,

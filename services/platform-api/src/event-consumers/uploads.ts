@@ -1,4 +1,4 @@
-import { DurableConsumer, subscribe, uploadChanged, uploadRevoked, uploadSubject } from '@fleet/bus';
+import { DurableConsumer, mp4Changed, mp4Subject, subscribe, uploadChanged, uploadRevoked, uploadSubject } from '@fleet/bus';
 import { type Running, videoMimeType } from '@fleet/service-kit';
 import { type UploadRecord, UploadRepository, type UploadStatus } from '@fleet/storage';
 import { publishDownload } from '../domains/downloads/publish-download.ts';
@@ -54,6 +54,14 @@ export function startUploadConsumer(deps: EventConsumerDeps): Running {
     uploadSubject('*', 'progress'),
     'platform-uploads',
   );
+  const conversions = subscribe(
+    bus,
+    mp4Changed,
+    onError,
+    (change) => void handleProgress(deps, change).catch(onError),
+    mp4Subject('*'),
+    'platform-uploads',
+  );
   const revoked = subscribe(
     bus,
     uploadRevoked,
@@ -65,6 +73,7 @@ export function startUploadConsumer(deps: EventConsumerDeps): Running {
   return {
     stop: async () => {
       progress.stop();
+      conversions.stop();
       revoked.stop();
       await ends.stop();
     },
@@ -150,7 +159,10 @@ async function deleteRevoked(deps: EventConsumerDeps, uploadId: string): Promise
   if ((await new UploadRepository(deps.database).find(uploadId)) === null) await removeClipRecord(deps, uploadId);
 }
 
-async function handleProgress(deps: EventConsumerDeps, change: UploadChange): Promise<void> {
+async function handleProgress(
+  deps: EventConsumerDeps,
+  change: Pick<UploadChange, 'imei' | 'uploadId'>,
+): Promise<void> {
   const vehicle = await findVehicleByImei(deps.records, change.imei);
   if (vehicle === null) return;
   await publishDownload(deps, change.uploadId, vehicle);

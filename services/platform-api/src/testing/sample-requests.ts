@@ -30,6 +30,7 @@ const kindOfName: Readonly<Record<string, string>> = {
   commandId: 'command',
   deliveryId: 'delivery',
   captureId: 'capture',
+  videoId: 'upload',
 };
 /** Positions for parameters of searches, in all operations. */
 const placeOfName: Readonly<Record<string, string>> = { latitude: '22.5', longitude: '114.01' };

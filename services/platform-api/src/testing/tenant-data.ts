@@ -20,7 +20,7 @@ import {
   testPassword,
 } from './platform-harness.ts';
 import { testPosition } from './positions.ts';
-import { storeUpload } from './uploads.ts';
+import { queuedMp4, storeUpload } from './uploads.ts';
 
 /** Data of a tenant of the isolation test: one record of every kind, and its users. */
 export interface TenantData {
@@ -102,7 +102,7 @@ export async function makeTenantData(harness: PlatformHarness, tenant: Tenant, m
       ...(await mediaOf(harness, tenant, { imei, vehicleId: vehicle.id })),
       notification: await notificationOf(harness, tenant, given),
       delivery: await deliveryOf(harness, tenant, { ...given, webhookId: links['webhook'] }),
-      upload: (await storeUpload(harness, { ...tenant, _id: vehicle.id, imei }, { status: 'completed' }))._id,
+      upload: (await storeUpload(harness, { ...tenant, _id: vehicle.id, imei }, { status: 'completed', mp4: queuedMp4 }))._id,
     },
   };
 }

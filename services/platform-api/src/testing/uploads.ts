@@ -1,6 +1,17 @@
-import { createReservation, type UploadRecord, UploadRepository } from '@fleet/storage';
+import { createReservation, type Mp4Job, type UploadRecord, UploadRepository } from '@fleet/storage';
 import type { Vehicle } from '../domains/vehicles/schema.ts';
 import type { PlatformHarness } from './platform-harness.ts';
+
+/** A conversion that no process has claimed. */
+export const queuedMp4: Mp4Job = {
+  status: 'queued',
+  percent: 0,
+  requestedAtMs: 0,
+  sizeBytes: null,
+  error: null,
+  isRefused: false,
+  claim: null,
+};
 
 let count = 0;
 

@@ -1,5 +1,16 @@
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
-import { type Bus, locateClip, removeUploadFiles, serveUseCase } from '@fleet/bus';
+import {
+  type Bus,
+  locateClip,
+  mp4Changed,
+  mp4Requested,
+  mp4Subject,
+  publish,
+  removeUploadFiles,
+  serveUseCase,
+  subscribe,
+} from '@fleet/bus';
 import {
   type ConfigOf,
   Gauge,
@@ -7,9 +18,10 @@ import {
   type Logger,
   type Registry,
   type Route,
+  retryUntilSuccess,
   runPeriodically,
 } from '@fleet/service-kit';
-import type { UploadRecord, UploadRepository } from '@fleet/storage';
+import type { Mp4JobRepository, UploadRecord, UploadRepository } from '@fleet/storage';
 import { clipRoute } from '../routes/clips.ts';
 import type { ClipDirectory, UploadRef } from '../store/clip-directory.ts';
 import type { ObjectStore } from '../store/object-store.ts';
@@ -18,6 +30,7 @@ import { anyPod, ClipArchiver } from './clip-archiver.ts';
 import type { ClipStorage } from './clip-storage.ts';
 import { DirectoryStorage } from './directory-storage.ts';
 import { Mp4Converter } from './mp4-converter.ts';
+import { Mp4Jobs } from './mp4-jobs.ts';
 import { S3Storage } from './s3-storage.ts';
 import type { clipSettings } from './settings.ts';
 
@@ -29,6 +42,7 @@ export interface ClipsDeps {
   /** Null if clips stay in the directory. */
   readonly objects: ObjectStore | null;
   readonly records: UploadRepository;
+  readonly mp4Jobs: Mp4JobRepository;
   readonly lifecycle: Lifecycle;
   readonly metrics: Registry;
   readonly log: Logger;
@@ -48,7 +62,8 @@ export interface Clips {
 }
 
 /** Opens the configured storage. Sends no request yet. */
-export function openClips({ config, directory, objects, records, lifecycle, metrics, log }: ClipsDeps): Clips {
+export function openClips(deps: ClipsDeps): Clips {
+  const { config, directory, objects, records, lifecycle, metrics, log } = deps;
   const shared = objects === null ? null : new S3Storage(objects);
   const local = new DirectoryStorage(directory);
   const archiver = new ClipArchiver({ directory, local, shared, records, log });
@@ -57,7 +72,7 @@ export function openClips({ config, directory, objects, records, lifecycle, metr
     ffmpegPath: config.FFMPEG_PATH,
     workDir: join(directory.root, '.mp4'),
     timeoutMs: config.MP4_LIMIT_MS,
-    concurrency: config.MP4_PARALLEL,
+    concurrency: limitConcurrency(config),
     log,
   });
   lifecycle.onStop('MP4 converter', () => converter.stop());
@@ -94,6 +109,7 @@ export function openClips({ config, directory, objects, records, lifecycle, metr
         'stale MP4 work',
         runPeriodically(sweepIntervalMs, () => converter.removeStaleWork(), onError),
       );
+      startMp4Jobs(deps, { bus, converter, findStorage, pods, onError });
       const sweepJob = new ResumableJob<UploadRef>({
         periodMs: sweepIntervalMs,
         runSlice: (slice) => archiver.sweep(slice),
@@ -102,6 +118,53 @@ export function openClips({ config, directory, objects, records, lifecycle, metr
       lifecycle.onStop('clip sweep', () => sweepJob.stop());
     },
   };
+}
+
+/** One core stays free for receiving from cameras. */
+const limitConcurrency = ({ MP4_PARALLEL }: Settings): number =>
+  Math.min(MP4_PARALLEL, Math.max(1, availableParallelism() - 1));
+
+/** Starts to run requested conversions. Those that a killed process left are started again. */
+function startMp4Jobs(
+  { config, mp4Jobs, lifecycle, log }: ClipsDeps,
+  {
+    bus,
+    converter,
+    findStorage,
+    pods,
+    onError,
+  }: {
+    readonly bus: Bus;
+    readonly converter: Mp4Converter;
+    readonly findStorage: (upload: UploadRecord) => ClipStorage;
+    readonly pods: readonly string[];
+    readonly onError: (error: unknown) => void;
+  },
+): void {
+  const jobs = new Mp4Jobs({
+    jobs: mp4Jobs,
+    converter,
+    findStorage,
+    podIds: pods,
+    log,
+    concurrency: limitConcurrency(config),
+    onChanged: ({ _id: uploadId, clip: { imei } }) =>
+      publish(bus, mp4Changed, { uploadId, imei }, mp4Subject(uploadId)),
+  });
+  const startup = retryUntilSuccess(async () => {
+    await mp4Jobs.ensureIndexes();
+    // The directory belongs to this pod, which has just started: every working directory is of a killed process.
+    await converter.removeStaleWork(0);
+    jobs.start();
+  }, onError);
+  const requests = subscribe(bus, mp4Requested, onError, ({ uploadId }) => {
+    jobs.onRequest(uploadId).catch(onError);
+  });
+  lifecycle.onStop('MP4 jobs', async () => {
+    requests.stop();
+    await startup.stop();
+    await jobs.stop();
+  });
 }
 
 /** Serves removals from shared storage, which any pod can do. */

@@ -11,6 +11,8 @@ export interface FfmpegRun {
   readonly outputOptions: readonly string[];
   /** Path of the output file; null if only ffmpeg's log output is needed. */
   readonly output: string | null;
+  /** Called with the time that the output has reached. */
+  readonly onTime?: (timeMs: number) => void;
 }
 
 /** Thrown when ffmpeg exits with an error or is killed. */
@@ -53,7 +55,7 @@ export class Ffmpeg {
   }
 
   /** Runs a command to its end and returns its stderr lines. An abort or the time limit kills the process. */
-  run({ inputs, outputOptions, output }: FfmpegRun, signal: AbortSignal): Promise<string[]> {
+  run({ inputs, outputOptions, output, onTime }: FfmpegRun, signal: AbortSignal): Promise<string[]> {
     const stderr: string[] = [];
     // Conversions run at low priority: receiving from cameras comes first.
     const command = ffmpeg({ niceness: 10, stdoutLines: maxLines }).setFfmpegPath(this.#path);
@@ -88,9 +90,16 @@ export class Ffmpeg {
           stderr.push(line);
           if (stderr.length > maxLines) stderr.shift();
         })
+        .on('progress', ({ timemark }: { timemark?: string }) => onTime?.(parseTimeMs(timemark ?? '')))
         .on('error', (error: Error) => finish(error))
         .on('end', () => finish())
         .run();
     });
   }
+}
+
+/** Parses a time of ffmpeg, `00:01:02.50`; returns 0 if there is none. */
+function parseTimeMs(text: string): number {
+  const [, hours = 0, minutes = 0, seconds = 0] = (/^(\d+):(\d+):([\d.]+)$/.exec(text) ?? []).map(Number);
+  return Math.round((hours * 3_600 + minutes * 60 + seconds) * 1_000);
 }

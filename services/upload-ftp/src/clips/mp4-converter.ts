@@ -20,6 +20,14 @@ export interface Mp4ConverterOptions {
   readonly freeBytes?: (dir: string) => Promise<number>;
 }
 
+/** Options of one conversion. */
+export interface ConversionOptions {
+  /** Aborts the conversion. */
+  readonly signal?: AbortSignal;
+  /** Called with the converted part of the clip, from 0 to 1. */
+  readonly onProgress?: (fraction: number) => void;
+}
+
 /** Limit on queued conversions. Further requests fail with 503 and a Retry-After header. */
 const maxQueued = 50;
 /** Number of failures remembered, so that an unconvertible clip is not converted again for each request. */
@@ -50,12 +58,12 @@ export class Mp4Converter {
   }
 
   /** Returns the clip's MP4; converts the clip if there is none yet. */
-  async getMp4(upload: UploadRecord, storage: ClipStorage): Promise<StoredClip> {
+  async getMp4(upload: UploadRecord, storage: ClipStorage, options: ConversionOptions = {}): Promise<StoredClip> {
     const inProgress = this.#inProgress.get(upload._id);
     if (inProgress !== undefined) return inProgress;
     const failure = this.#failures.get(upload._id);
     if (failure !== undefined) throw new AppError('unreadable_document', failure);
-    const conversion = this.#findOrConvert(upload, storage).finally(() => this.#inProgress.delete(upload._id));
+    const conversion = this.#findOrConvert(upload, storage, options).finally(() => this.#inProgress.delete(upload._id));
     this.#inProgress.set(upload._id, conversion);
     // The caller may have stopped waiting.
     conversion.catch((error: unknown) =>
@@ -64,13 +72,18 @@ export class Mp4Converter {
     return conversion;
   }
 
-  /** Removes working directories of interrupted conversions. */
-  async removeStaleWork(): Promise<void> {
+  /** Forgets why a clip could not be converted, so that the next request converts it again. */
+  forgetFailure(uploadId: string): void {
+    this.#failures.delete(uploadId);
+  }
+
+  /** Removes working directories of interrupted conversions; by default only old ones, which no pod uses. */
+  async removeStaleWork(minAgeMs = staleWorkTtlMs): Promise<void> {
     const { workDir } = this.#options;
     for (const name of await readdir(workDir).catch(() => [])) {
       // A conversion that ends at the same time removes its directory itself.
       const found = await stat(join(workDir, name)).catch(() => null);
-      if (found !== null && found.mtimeMs < Date.now() - staleWorkTtlMs)
+      if (found !== null && found.mtimeMs <= Date.now() - minAgeMs)
         await rm(join(workDir, name), { recursive: true, force: true });
     }
   }
@@ -81,14 +94,22 @@ export class Mp4Converter {
     await Promise.allSettled(this.#inProgress.values());
   }
 
-  async #findOrConvert(upload: UploadRecord, storage: ClipStorage): Promise<StoredClip> {
+  async #findOrConvert(
+    upload: UploadRecord,
+    storage: ClipStorage,
+    { signal: callerSignal, onProgress }: ConversionOptions,
+  ): Promise<StoredClip> {
     const ref = { imei: upload.clip.imei, id: upload._id };
     const stored = await storage.find(ref, 'mp4');
     if (stored !== null) return stored;
     await this.#acquireSlot();
     try {
-      return await this.#convert(upload, storage);
+      const stopSignal = this.#stopController.signal;
+      const signal = callerSignal === undefined ? stopSignal : AbortSignal.any([stopSignal, callerSignal]);
+      return await this.#convert(upload, storage, { signal, onProgress });
     } catch (error) {
+      if (callerSignal?.aborted === true)
+        throw new AppError('unavailable', 'The MP4 conversion was canceled. Retry.', { cause: error });
       throw this.#toCallerError(upload._id, error);
     } finally {
       // The slot passes directly to the next in the queue, so that a concurrent request cannot acquire it.
@@ -110,8 +131,12 @@ export class Mp4Converter {
     await new Promise<void>((start) => this.#queue.push(start));
   }
 
-  async #convert(upload: UploadRecord, storage: ClipStorage): Promise<StoredClip> {
-    this.#stopController.signal.throwIfAborted();
+  async #convert(
+    upload: UploadRecord,
+    storage: ClipStorage,
+    { signal, onProgress }: { readonly signal: AbortSignal; readonly onProgress: ConversionOptions['onProgress'] },
+  ): Promise<StoredClip> {
+    signal.throwIfAborted();
     const ref = { imei: upload.clip.imei, id: upload._id };
     const files = sortByStartTime(upload.files).filter((file) => file.bytes > 0);
     await mkdir(this.#options.workDir, { recursive: true });
@@ -129,8 +154,10 @@ export class Mp4Converter {
         files: paths,
         workDir,
         clipMs: upload.clip.endMs - upload.clip.startMs,
-        signal: this.#stopController.signal,
+        signal,
+        onProgress,
       });
+      signal.throwIfAborted();
       return await storage.putMp4(ref, output);
     } finally {
       await rm(workDir, { recursive: true, force: true });

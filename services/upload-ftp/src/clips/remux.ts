@@ -29,6 +29,8 @@ export interface RemuxOptions {
   /** The clip's duration, for streams that do not declare a frame rate. */
   readonly clipMs: number;
   readonly signal: AbortSignal;
+  /** Called with the converted part of the clip, from 0 to 1. */
+  readonly onProgress?: ((fraction: number) => void) | undefined;
 }
 
 /**
@@ -80,7 +82,10 @@ async function joinSegments(options: RemuxOptions, segments: readonly Segment[],
     const name = `part-${index}.mp4`;
     const sound = !hasSound ? 'none' : segment.probes[0].audio === null ? 'silence' : 'encodeAlike';
     // Joining uses the time base of the first part for all parts.
-    await remuxSegment(options, segment, sound, join(options.workDir, name), ['-video_track_timescale 90000']);
+    const onProgress = (fraction: number): void =>
+      options.onProgress?.((index + Math.min(1, fraction * segments.length)) / segments.length);
+    const partOptions = { ...options, onProgress };
+    await remuxSegment(partOptions, segment, sound, join(options.workDir, name), ['-video_track_timescale 90000']);
     names.push(name);
   }
   const list = join(options.workDir, 'parts.txt');
@@ -102,7 +107,7 @@ const getVideoTagOptions = (segment: Segment | undefined): string[] =>
   segment?.probes[0].video === 'hevc' ? ['-tag:v hvc1'] : [];
 
 async function remuxSegment(
-  { ffmpeg, clipMs, signal }: RemuxOptions,
+  { ffmpeg, clipMs, signal, onProgress }: RemuxOptions,
   segment: Segment,
   sound: Sound,
   output: string,
@@ -128,6 +133,7 @@ async function remuxSegment(
         ...extraOptions,
       ],
       output,
+      onTime: (timeMs) => onProgress?.(Math.min(1, timeMs / clipMs)),
     },
     signal,
   );

@@ -18,7 +18,7 @@ export const clipSettings = {
     minimum: 1,
     maximum: 64,
     default: 2,
-    description: 'limit on concurrent MP4 conversions',
+    description: 'limit on concurrent MP4 conversions, which never use the last core',
   },
   MP4_LIMIT_MS: { ...durationMs, default: 600_000, description: 'time limit of one ffmpeg run' },
   MP4_WAIT_MS: {

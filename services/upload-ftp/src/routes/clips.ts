@@ -100,6 +100,8 @@ async function findCompletedUpload(deps: ClipRouteDeps, id: string): Promise<Upl
 async function openContent(deps: ClipRouteDeps, upload: UploadRecord, format: ClipFormat): Promise<ClipContent> {
   const storage = deps.findStorage(upload);
   if (format === 'original') return openOriginal(upload, storage);
+  const { mp4 } = upload;
+  if (mp4?.isRefused === true) throw new AppError('unreadable_document', mp4.error ?? 'The clip cannot be converted.');
   const timeoutAbort = new AbortController();
   const timeout = delay(deps.mp4TimeoutMs, undefined, { signal: timeoutAbort.signal }).then(() => {
     throw new AppError('unavailable', 'The MP4 conversion is not finished yet. Retry later.', {

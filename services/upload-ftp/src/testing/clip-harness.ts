@@ -16,7 +16,7 @@ import {
   readEnv,
   signClipPath,
 } from '@fleet/service-kit';
-import { createReservation, type Database, openDatabase, type UploadRecord, UploadRepository } from '@fleet/storage';
+import { createReservation, type Database, Mp4JobRepository, openDatabase, type UploadRecord, UploadRepository } from '@fleet/storage';
 import { testEnv } from '@fleet/testing';
 import { type Clips, openClips } from '../clips/clips.ts';
 import { clipSettings } from '../clips/settings.ts';
@@ -60,7 +60,16 @@ export class ClipHarness {
     const config = readEnv(clipSettings, { FFMPEG_PATH: testEnv('FFMPEG_PATH'), ...env });
     const objects = await openObjectStore(config);
     lifecycle.onStop('object storage', () => objects?.close());
-    const clips = openClips({ config, directory, objects, records, lifecycle, metrics: createMetrics('test'), log });
+    const clips = openClips({
+      config,
+      directory,
+      objects,
+      records,
+      mp4Jobs: new Mp4JobRepository(database),
+      lifecycle,
+      metrics: createMetrics('test'),
+      log,
+    });
     const app = createApp();
     app.use(createApi({ log, routes: clips.routes, bodyLimitBytes: 1024 }), ...createErrorHandlers(log));
     const http = await listen(app, { host: '127.0.0.1', port: 0 });

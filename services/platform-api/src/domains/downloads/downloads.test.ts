@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@je
 import { newImei } from '../../testing/fake-terminals.ts';
 import { newMedia } from '../../testing/media-records.ts';
 import { type Client, PlatformHarness, type TestUser } from '../../testing/platform-harness.ts';
-import { storeUpload } from '../../testing/uploads.ts';
+import { queuedMp4, storeUpload } from '../../testing/uploads.ts';
 import { clipKey, recordMedia } from '../media/record.ts';
 import type { Media } from '../media/schema.ts';
 import type { Vehicle } from '../vehicles/schema.ts';
@@ -163,5 +163,69 @@ describe('GET /api/user/downloaded-dashcam-videos', () => {
     expect(await videoIds()).toHaveLength(1);
     expect((await api.delete(`/api/vehicles/${vehicle._id}`)).status).toBe(200);
     expect(await videoIds()).toEqual([]);
+  });
+});
+
+describe('POST and DELETE /api/dashcam-downloads/:videoId/mp4', () => {
+  const mp4Path = ({ _id }: UploadRecord): string => `/api/dashcam-downloads/${_id}/mp4`;
+  const completed = (more: Partial<UploadRecord> = {}): Promise<UploadRecord> =>
+    storeUpload(harness, vehicle, { status: 'completed', ...more });
+  const failed = (isRefused: boolean): Partial<UploadRecord> => ({
+    mp4: { ...queuedMp4, status: 'failed', error: 'The clip has no readable video.', isRefused },
+  });
+
+  it('queue a conversion, return it again while it is queued, and cancel it', async () => {
+    const upload = await completed();
+    const queued = await api.post(mp4Path(upload), {});
+    expect([queued.status, queued.data]).toMatchObject([
+      202,
+      { video_id: upload._id, mp4: { status: 'queued', percent: 0, url: null, size_bytes: null, error: null } },
+    ]);
+    expect((await api.post(mp4Path(upload), {})).status).toBe(202);
+    const canceled = await api.delete(mp4Path(upload));
+    expect([canceled.status, canceled.data]).toMatchObject([200, { mp4: { status: 'canceled' } }]);
+    expect((await api.delete(mp4Path(upload))).status).toBe(409);
+    expect((await api.post(mp4Path(upload), {})).data).toMatchObject({ mp4: { status: 'queued' } });
+  });
+
+  it('queue a failed conversion again, unless the clip cannot be converted', async () => {
+    expect((await api.post(mp4Path(await completed(failed(false))), {})).status).toBe(202);
+    const refused = await api.post(mp4Path(await completed(failed(true))), {});
+    expect([refused.status, JSON.stringify(refused.body)]).toEqual([
+      409,
+      expect.stringContaining('The clip has no readable video.'),
+    ]);
+  });
+
+  it.each([
+    ['an upload in progress', { status: 'uploading' }],
+    ['a clip that has an MP4', { mp4: { ...queuedMp4, status: 'completed', sizeBytes: 5 } }],
+  ] as const)('return 409 for %s', async (_what, more) => {
+    const upload = await completed(more);
+    for (const send of [() => api.post(mp4Path(upload), {}), () => api.delete(mp4Path(upload))])
+      expect((await send()).status).toBe(409);
+  });
+
+  it('give the MP4 a URL in the list', async () => {
+    const upload = await completed({ mp4: { ...queuedMp4, status: 'completed', percent: 100, sizeBytes: 5 } });
+    await recordClip(upload);
+    expect((await list()).items).toMatchObject([
+      { mp4: { status: 'completed', percent: 100, size_bytes: 5, url: expect.stringMatching(/&format=mp4$/) } },
+    ]);
+  });
+
+  it('return 404 for other accounts, and require both permissions of a share', async () => {
+    const upload = await completed();
+    const post = (): Promise<{ status: number }> => theirs.post(mp4Path(upload), {});
+    expect((await post()).status).toBe(404);
+    for (const permission of ['history_video', 'commands']) {
+      await share(harness.theirs.owner, permission);
+      expect((await post()).status).toBe(403);
+    }
+    await share(harness.theirs.owner, 'history_video', 'commands');
+    expect((await post()).status).toBe(202);
+    const viewer = await harness.user('viewer', harness.ours, { canViewVideo: true });
+    expect((await harness.as(viewer).post(mp4Path(upload), {})).status).toBe(403);
+    expect((await api.post('/api/dashcam-downloads/000000000000000000000000/mp4', {})).status).toBe(404);
   });
 });

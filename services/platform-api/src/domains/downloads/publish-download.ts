@@ -1,10 +1,9 @@
 import { UploadList } from '@fleet/storage';
 import { publishLive } from '../../event-consumers/publish-live.ts';
 import type { Deps } from '../../platform/deps.ts';
-import { findByKey } from '../media/queries.ts';
-import { clipKey } from '../media/record.ts';
 import type { Vehicle } from '../vehicles/schema.ts';
 import { toDownloadEvent } from './responses.ts';
+import { joinDownload } from './use-cases.ts';
 
 /**
  * Publishes the state of an upload to websockets. Publishes nothing for an upload that was deleted, or that another
@@ -17,7 +16,6 @@ export async function publishDownload(
 ): Promise<void> {
   const upload = await new UploadList(database).findListed(uploadId);
   if (upload === null || (upload.accountId ?? vehicle.accountId) !== vehicle.accountId) return;
-  const media = upload.status === 'completed' ? await findByKey(records, clipKey(uploadId)) : null;
-  const data = { ...toDownloadEvent({ upload, vehicle, media }) };
+  const data = { ...toDownloadEvent(await joinDownload({ records }, vehicle, upload)) };
   publishLive(bus, vehicle.accountId, [{ type: 'upload', vehicleId: vehicle._id, data }]);
 }

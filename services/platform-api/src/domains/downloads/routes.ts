@@ -1,8 +1,10 @@
-import { pageResponse, pageSchema, parsePagination } from '@fleet/service-kit';
+import { pageResponse, pageSchema, parsePagination, Reply, singleSchema } from '@fleet/service-kit';
+import { Type } from 'typebox';
 import { getCaller } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
 import type { Deps } from '../../platform/deps.ts';
 import { mediaUrlBuilder } from '../media/urls.ts';
+import { cancelMp4, requestMp4 } from './mp4.ts';
 import { toDownloadResponse } from './responses.ts';
 import { downloadResponseSchema, listDownloadsQuery } from './schema.ts';
 import { listDownloads } from './use-cases.ts';
@@ -29,4 +31,49 @@ export const downloadRoutes = (deps: Deps): PlatformRoute[] => [
       return pageResponse({ items: items.map((download) => toDownloadResponse(download, urlOf)), total }, paging);
     },
   }),
+  ...mp4Routes(deps),
 ];
+
+const mp4Path = '/dashcam-downloads/:videoId/mp4';
+const mp4Params = Type.Object({ videoId: Type.String({ pattern: '^[0-9a-f]{24}$', description: '`video_id`.' }) });
+const mp4Access = { permission: 'video', scope: 'video' } as const;
+const mp4Errors = {
+  403: 'A permission on the vehicle is missing: `history_video` or `commands`.',
+  404: 'There is no such download.',
+} as const;
+
+function mp4Routes(deps: Deps): PlatformRoute[] {
+  const common = { path: mp4Path, tags, access: mp4Access, params: mp4Params };
+  return [
+    platformRoute({
+      ...common,
+      method: 'post',
+      operationId: 'requestMp4',
+      summary: 'Convert a downloaded video to MP4',
+      description:
+        'Queues the conversion, which continues after a restart of any service. `mp4` in the record, and the websocket event `upload`, show its progress. A failed or canceled conversion can be requested again.',
+      response: singleSchema(downloadResponseSchema),
+      extraSuccesses: { 202: 'Queued.' },
+      returns200: false,
+      errors: { ...mp4Errors, 409: 'The clip is not completed, has an MP4, or cannot be converted.' },
+      handle: async ({ params, context }) => {
+        const caller = getCaller(context);
+        const download = await requestMp4(deps, caller, params.videoId);
+        return new Reply(202, { data: toDownloadResponse(download, mediaUrlBuilder(deps, caller.userId)) });
+      },
+    }),
+    platformRoute({
+      ...common,
+      method: 'delete',
+      operationId: 'cancelMp4',
+      summary: 'Cancel a conversion to MP4',
+      response: singleSchema(downloadResponseSchema),
+      errors: { ...mp4Errors, 409: 'The clip has no conversion that is queued or running.' },
+      handle: async ({ params, context }) => {
+        const caller = getCaller(context);
+        const download = await cancelMp4(deps, caller, params.videoId);
+        return { data: toDownloadResponse(download, mediaUrlBuilder(deps, caller.userId)) };
+      },
+    }),
+  ];
+}

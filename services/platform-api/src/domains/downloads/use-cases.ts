@@ -4,9 +4,10 @@ import type { Caller } from '../../access/caller.ts';
 import type { Deps } from '../../platform/deps.ts';
 import { toSorting } from '../../platform/fields.ts';
 import { parseTimestamp } from '../../platform/timestamps.ts';
-import { findByKeys } from '../media/queries.ts';
+import { findByKey, findByKeys } from '../media/queries.ts';
 import { clipKey } from '../media/record.ts';
 import { vehicleCollection } from '../vehicles/queries.ts';
+import type { Vehicle } from '../vehicles/schema.ts';
 import { findVisibility, type Visibility } from '../vehicles/visibility.ts';
 import type { Download } from './responses.ts';
 import type { ListDownloadsQuery } from './schema.ts';
@@ -40,6 +41,17 @@ function uploadScopes({ accountId }: Caller, { shares }: Visibility): UploadScop
     .map(({ vehicleId }) => vehicleId);
   return sharedIds.length === 0 ? [{ accountId }] : [{ accountId }, { vehicleIds: sharedIds }];
 }
+
+/** Joins an upload with its file. */
+export const joinDownload = async (
+  { records }: Pick<DownloadDeps, 'records'>,
+  vehicle: Vehicle,
+  upload: ListedUpload,
+): Promise<Download> => ({
+  upload,
+  vehicle,
+  media: upload.status === 'completed' ? await findByKey(records, clipKey(upload._id)) : null,
+});
 
 /** Joins uploads with their vehicles and files. An upload whose vehicle was removed concurrently is left out. */
 async function joinDownloads(
