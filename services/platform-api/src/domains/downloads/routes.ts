@@ -35,7 +35,13 @@ export const downloadRoutes = (deps: Deps): PlatformRoute[] => [
 ];
 
 const mp4Path = '/dashcam-downloads/:videoId/mp4';
-const mp4Params = Type.Object({ videoId: Type.String({ pattern: '^[0-9a-f]{24}$', description: '`video_id`.' }) });
+const mp4Params = Type.Object({
+  videoId: Type.String({
+    pattern: '^[0-9a-f]{24}$',
+    description: 'The `video_id` of a download.',
+    examples: ['65f1c0a2b3d4e5f60718293a'],
+  }),
+});
 const mp4Access = { permission: 'video', scope: 'video' } as const;
 const mp4Errors = {
   403: 'A permission on the vehicle is missing: `history_video` or `commands`.',
