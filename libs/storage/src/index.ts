@@ -44,6 +44,7 @@ export {
   openDatabase,
   writeInBulk,
 } from './mongo.ts';
+export { Mp4JobRepository, type Mp4Outcome } from './mp4-job-repository.ts';
 export { connectRedis, createRedisClient, pingRedis, type Redis } from './redis.ts';
 export { acquireRedisLock, type RedisLock, releaseRedisLock } from './redis-lock.ts';
 export type { ReplayQueue } from './replay-queue.ts';
@@ -82,7 +83,6 @@ export {
   type TerminalAudio,
   type TerminalProfile,
 } from './terminal-profile.ts';
-export { Mp4JobRepository, type Mp4Outcome } from './mp4-job-repository.ts';
 export { type ListedUpload, UploadList, type UploadScope } from './upload-list.ts';
 export {
   type Clip,

@@ -1,4 +1,12 @@
-import { DurableConsumer, mp4Changed, mp4Subject, subscribe, uploadChanged, uploadRevoked, uploadSubject } from '@fleet/bus';
+import {
+  DurableConsumer,
+  mp4Changed,
+  mp4Subject,
+  subscribe,
+  uploadChanged,
+  uploadRevoked,
+  uploadSubject,
+} from '@fleet/bus';
 import { type Running, videoMimeType } from '@fleet/service-kit';
 import { type UploadRecord, UploadRepository, type UploadStatus } from '@fleet/storage';
 import { publishDownload } from '../domains/downloads/publish-download.ts';
@@ -159,10 +167,7 @@ async function deleteRevoked(deps: EventConsumerDeps, uploadId: string): Promise
   if ((await new UploadRepository(deps.database).find(uploadId)) === null) await removeClipRecord(deps, uploadId);
 }
 
-async function handleProgress(
-  deps: EventConsumerDeps,
-  change: Pick<UploadChange, 'imei' | 'uploadId'>,
-): Promise<void> {
+async function handleProgress(deps: EventConsumerDeps, change: Pick<UploadChange, 'imei' | 'uploadId'>): Promise<void> {
   const vehicle = await findVehicleByImei(deps.records, change.imei);
   if (vehicle === null) return;
   await publishDownload(deps, change.uploadId, vehicle);

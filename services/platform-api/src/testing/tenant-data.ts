@@ -102,7 +102,9 @@ export async function makeTenantData(harness: PlatformHarness, tenant: Tenant, m
       ...(await mediaOf(harness, tenant, { imei, vehicleId: vehicle.id })),
       notification: await notificationOf(harness, tenant, given),
       delivery: await deliveryOf(harness, tenant, { ...given, webhookId: links['webhook'] }),
-      upload: (await storeUpload(harness, { ...tenant, _id: vehicle.id, imei }, { status: 'completed', mp4: queuedMp4 }))._id,
+      upload: (
+        await storeUpload(harness, { ...tenant, _id: vehicle.id, imei }, { status: 'completed', mp4: queuedMp4 })
+      )._id,
     },
   };
 }

@@ -78,7 +78,8 @@ describe('requested MP4 conversions', () => {
   it('run in the order of their requests, and publish their start and their end', async () => {
     const podId = newPod();
     const uploads = [];
-    for (const name of ['a.avi', 'b.avi', 'c.avi']) uploads.push(await harness.createUpload({ [name]: avi }, {}, podId));
+    for (const name of ['a.avi', 'b.avi', 'c.avi'])
+      uploads.push(await harness.createUpload({ [name]: avi }, {}, podId));
     for (const { _id } of uploads) expect(await repository.request(_id)).toMatchObject({ mp4: { status: 'queued' } });
     const { changes } = startJobs(podId);
     for (const upload of uploads)

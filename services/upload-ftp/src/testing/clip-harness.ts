@@ -16,7 +16,14 @@ import {
   readEnv,
   signClipPath,
 } from '@fleet/service-kit';
-import { createReservation, type Database, Mp4JobRepository, openDatabase, type UploadRecord, UploadRepository } from '@fleet/storage';
+import {
+  createReservation,
+  type Database,
+  Mp4JobRepository,
+  openDatabase,
+  type UploadRecord,
+  UploadRepository,
+} from '@fleet/storage';
 import { testEnv } from '@fleet/testing';
 import { type Clips, openClips } from '../clips/clips.ts';
 import { clipSettings } from '../clips/settings.ts';

@@ -30,9 +30,15 @@ export async function cancelMp4(deps: Mp4Deps, caller: Caller, videoId: string):
   const { upload, vehicle } = await findConvertible(deps, caller, videoId);
   if ((await new Mp4JobRepository(deps.database).cancel(videoId)) === null)
     throw new AppError('state_conflict', 'The clip has no conversion that is queued or running.');
-  await audit(deps, caller, 'media.cancel_conversion', { type: 'uploads', id: upload.number }, {
-    vehicle_id: vehicle._id,
-  });
+  await audit(
+    deps,
+    caller,
+    'media.cancel_conversion',
+    { type: 'uploads', id: upload.number },
+    {
+      vehicle_id: vehicle._id,
+    },
+  );
   return notifyChanged(deps, videoId, vehicle);
 }
 
