@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { killProcess, waitForRestart } from './testing/faults.ts';
 import { type DedicatedHarness, leaseHarness, uniquePhone } from './testing/harness.ts';
 import { PlatformClient, type PlatformRecord } from './testing/platform-client.ts';
-import { UploadCamera } from './testing/upload-camera.ts';
+import { type Clip, UploadCamera } from './testing/upload-camera.ts';
 
 jest.setTimeout(180_000);
 
@@ -91,34 +91,38 @@ describe('downloads', () => {
   });
 });
 
+const toMp4 = (download: PlatformRecord | undefined): { readonly url: string; readonly size_bytes: number } => {
+  const mp4 = download?.['mp4'] as { url: string; size_bytes: number } | undefined;
+  if (mp4 === undefined) throw new Error('the download has no MP4');
+  return mp4;
+};
+
 describe('MP4 conversions', () => {
   it('survive a kill of upload-ftp, leave no partial file, and play with the pictures of the camera', async () => {
     const dashcam = await createDashcam({ uploadFiles: 'perRecording' });
     const clips = [1, 3, 5, 7].map((index) => dashcam.camera.getClip(index, { count: 2 }));
-    const ids: string[] = [];
+    const uploads: { readonly id: string; readonly clip: Clip }[] = [];
     for (const clip of clips) {
       const id = await dashcam.camera.upload(clip);
       await dashcam.camera.waitForStatus(id, 'completed');
-      ids.push(id);
+      uploads.push({ id, clip });
     }
     const killed = killProcess(harness, 'upload-ftp');
-    for (const id of ids) await client.request(`/dashcam-downloads/${id}/mp4`, {});
+    for (const { id } of uploads) await client.request(`/dashcam-downloads/${id}/mp4`, {});
     await waitForRestart(harness, 'upload-ftp', killed);
     const isDone = (download: PlatformRecord): boolean =>
       (download['mp4'] as { status: string } | null)?.status === 'completed' && download['download_url'] !== null;
     const downloads = await waitFor(async () => {
       const found = await listDownloads(dashcam);
-      return found.length === ids.length && found.every(isDone) && found;
+      return found.length === uploads.length && found.every(isDone) && found;
     }, 'all conversions');
-    for (const [index, id] of ids.entries()) {
-      const { url, size_bytes: size } = downloads.find(({ video_id: each }) => each === id)?.['mp4'] as {
-        url: string;
-        size_bytes: number;
-      };
+    for (const { id, clip } of uploads) {
+      const download = downloads.find(({ video_id: each }) => each === id);
+      const { url, size_bytes: size } = toMp4(download);
       const bytes = Buffer.from(await (await fetch(url)).arrayBuffer());
       expect(bytes).toHaveLength(size);
       writeFileSync(join(folder, `${id}.mp4`), bytes);
-      const sent = await dashcam.camera.readFiles(clips[index] as (typeof clips)[number]);
+      const sent = await dashcam.camera.readFiles(clip);
       const pictures: string[] = [];
       for (const [part, { content }] of sent.entries()) {
         const file = join(folder, `${id}-${part}`);
@@ -129,6 +133,6 @@ describe('MP4 conversions', () => {
       expect((await readdir(dashcam.camera.directory(id))).toSorted()).toEqual(['clip.mp4', 'files']);
     }
     expect(await readdir(join(harness.product.dataDir, 'clips', '.mp4'))).toEqual([]);
-    await expect(client.request(`/dashcam-downloads/${ids[0]}/mp4`, {})).rejects.toThrow(/409/);
+    await expect(client.request(`/dashcam-downloads/${uploads[0]?.id}/mp4`, {})).rejects.toThrow(/409/);
   });
 });

@@ -49,13 +49,13 @@ export class Mp4JobRepository {
       { 'mp4.status': 'canceled' },
       { 'mp4.status': 'failed', 'mp4.isRefused': false },
     ];
-    return this.#update({ _id: id, status: 'completed', $or: isRetryable } as Filter<UploadRecord>, { mp4: newJob() });
+    return this.#update({ _id: id, status: 'completed', $or: isRetryable }, { mp4: newJob() });
   }
 
   /** Cancels a queued or running conversion; its process stops at the next renewal. Returns null if there is none. */
   cancel(id: string): Promise<UploadRecord | null> {
     const isActive = { _id: id, 'mp4.status': { $in: ['queued', 'running'] } };
-    return this.#update(isActive as Filter<UploadRecord>, { 'mp4.status': 'canceled', 'mp4.claim': null });
+    return this.#update(isActive, { 'mp4.status': 'canceled', 'mp4.claim': null });
   }
 
   /** Claims the oldest job whose files some pods store: queued, or left by a process that died. */
@@ -96,7 +96,7 @@ export class Mp4JobRepository {
   }
 
   #updateClaimed(id: string, token: string, fields: object): Promise<UploadRecord | null> {
-    return this.#update({ _id: id, 'mp4.claim.token': token } as Filter<UploadRecord>, fields);
+    return this.#update({ _id: id, 'mp4.claim.token': token }, fields);
   }
 
   async #update(filter: Filter<UploadRecord>, fields: object): Promise<UploadRecord | null> {

@@ -72,8 +72,8 @@ export class Mp4Converter {
     return conversion;
   }
 
-  /** Forgets why a clip could not be converted, so that the next request converts it again. */
-  forgetFailure(uploadId: string): void {
+  /** Deletes why a clip could not be converted, so that the next request converts it again. */
+  deleteFailure(uploadId: string): void {
     this.#failures.delete(uploadId);
   }
 

@@ -23,7 +23,6 @@ const renewIntervalMs = 1_000;
 const pollIntervalMs = 2_000;
 
 interface RunningJob {
-  readonly done: Promise<void>;
   /** Renews the claim at once, which detects a cancellation. */
   readonly renew: () => Promise<void>;
 }
@@ -92,14 +91,17 @@ export class Mp4Jobs {
     const onProgress = (fraction: number): void => {
       percent = Math.max(percent, Math.min(99, Math.floor(fraction * 100)));
     };
-    const done = this.#convert(upload, { signal: abort.signal, onProgress })
-      .catch((error: unknown) => log.warn({ err: error, uploadId: id }, 'could not store the end of a conversion'))
-      .finally(async () => {
+    this.#running.set(id, { renew });
+    const run = async (): Promise<void> => {
+      try {
+        await this.#convert(upload, { signal: abort.signal, onProgress });
+      } finally {
         await stopRenewing();
         this.#running.delete(id);
-        if (!this.#isStopping) await this.#fill().catch(onError);
-      });
-    this.#running.set(id, { done, renew });
+      }
+      if (!this.#isStopping) await this.#fill();
+    };
+    run().catch((error: unknown) => log.warn({ err: error, uploadId: id }, 'could not end an MP4 conversion'));
   }
 
   async #convert(
@@ -109,7 +111,7 @@ export class Mp4Jobs {
     const { converter, findStorage, jobs, onChanged } = this.#deps;
     let outcome: Mp4Outcome;
     try {
-      converter.forgetFailure(upload._id);
+      converter.deleteFailure(upload._id);
       const { sizeBytes } = await converter.getMp4(upload, findStorage(upload), options);
       outcome = { status: 'completed', sizeBytes };
     } catch (error) {
