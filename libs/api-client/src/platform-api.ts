@@ -12045,7 +12045,10 @@ export interface operations {
     cancelMp4: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The version to change, as in the `ETag` of a read. Another version is 412. */
+                "If-Match"?: string;
+            };
             path: {
                 /**
                  * @description The `video_id` of a download.
@@ -12119,6 +12122,16 @@ export interface operations {
             408: components["responses"]["RequestTimeout"];
             /** @description The clip has no conversion that is queued or running. */
             409: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description `If-Match` does not match the current version. */
+            412: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;

@@ -52,9 +52,14 @@ export class Mp4JobRepository {
     return this.#update({ _id: id, status: 'completed', $or: isRetryable }, { mp4: newJob() });
   }
 
-  /** Cancels a queued or running conversion; its process stops at the next renewal. Returns null if there is none. */
-  cancel(id: string): Promise<UploadRecord | null> {
-    const isActive = { _id: id, 'mp4.status': { $in: ['queued', 'running'] } };
+  /**
+   * Cancels a queued or running conversion; its process stops at the next renewal. Returns null if there is none, or if
+   * the record has another revision than the expected one.
+   */
+  cancel(id: string, expectedRevision?: number): Promise<UploadRecord | null> {
+    const revision = expectedRevision === 0 ? { $exists: false } : expectedRevision;
+    const isExpected = expectedRevision === undefined ? {} : { revision };
+    const isActive = { _id: id, 'mp4.status': { $in: ['queued', 'running'] }, ...isExpected } as Filter<UploadRecord>;
     return this.#update(isActive, { 'mp4.status': 'canceled', 'mp4.claim': null });
   }
 

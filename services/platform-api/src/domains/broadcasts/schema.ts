@@ -36,6 +36,7 @@ export const broadcastBody = Type.Object({
   language: Type.Optional(
     Type.String({
       pattern: '^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$',
+      errorMessage: 'must be a language tag such as en or pt-BR',
       description: 'Language of the text, such as en-IN.',
     }),
   ),

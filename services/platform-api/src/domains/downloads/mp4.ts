@@ -1,5 +1,5 @@
 import { mp4Requested, publish } from '@fleet/bus';
-import { AppError } from '@fleet/service-kit';
+import { AppError, assertVersion } from '@fleet/service-kit';
 import { isExternalUpload, type ListedUpload, Mp4JobRepository, UploadList } from '@fleet/storage';
 import type { Caller } from '../../access/caller.ts';
 import type { Deps } from '../../platform/deps.ts';
@@ -7,7 +7,7 @@ import { audit } from '../audit/use-cases.ts';
 import type { Vehicle } from '../vehicles/schema.ts';
 import { visibleVehicle } from '../vehicles/visibility.ts';
 import { publishDownload } from './publish-download.ts';
-import type { Download } from './responses.ts';
+import { type Download, versionOf } from './responses.ts';
 import { joinDownload } from './use-cases.ts';
 
 type Mp4Deps = Pick<Deps, 'bus' | 'database' | 'log' | 'records'>;
@@ -25,11 +25,24 @@ export async function requestMp4(deps: Mp4Deps, caller: Caller, videoId: string)
   return notifyChanged(deps, videoId, vehicle);
 }
 
-/** Cancels a queued or running conversion; throws 409 if there is none. */
-export async function cancelMp4(deps: Mp4Deps, caller: Caller, videoId: string): Promise<Download> {
+/**
+ * Cancels a queued or running conversion. Throws 409 if there is none, and 412 if the record has another version than the
+ * expected one.
+ */
+export async function cancelMp4(
+  deps: Mp4Deps,
+  caller: Caller,
+  videoId: string,
+  expectedVersion?: number,
+): Promise<Download> {
   const { upload, vehicle } = await findConvertible(deps, caller, videoId);
-  if ((await new Mp4JobRepository(deps.database).cancel(videoId)) === null)
+  assertVersion({ version: versionOf(upload) }, expectedVersion);
+  const expectedRevision = expectedVersion === undefined ? undefined : expectedVersion - 1;
+  if ((await new Mp4JobRepository(deps.database).cancel(videoId, expectedRevision)) === null) {
+    const current = await findConvertible(deps, caller, videoId);
+    assertVersion({ version: versionOf(current.upload) }, expectedVersion);
     throw new AppError('state_conflict', 'The clip has no conversion that is queued or running.');
+  }
   await audit(
     deps,
     caller,

@@ -27,6 +27,9 @@ const failures: Readonly<Record<string, string>> = {
   'credential lost': 'The login of the camera has expired.',
 };
 
+/** Returns the version of the record, which each change of the upload raises. */
+export const versionOf = ({ revision }: Pick<ListedUpload, 'revision'>): number => (revision ?? 0) + 1;
+
 /** Converts an upload to a record without URLs, for several users. */
 export function toDownloadEvent({ upload, vehicle, media }: Download, nowMs = Date.now()): DownloadResponse {
   const { clip, cameraUtcOffset, changedAtMs, createdAtMs, filename, lastByteAtMs, status } = upload;
@@ -36,7 +39,7 @@ export function toDownloadEvent({ upload, vehicle, media }: Download, nowMs = Da
     id: upload.number,
     created_at: toTime(createdAtMs),
     updated_at: toTime(Math.max(changedAtMs, lastByteAtMs ?? 0)),
-    version: (upload.revision ?? 0) + 1,
+    version: versionOf(upload),
     video_id: upload._id,
     imei: upload.shownImei,
     channel: clip.channel,

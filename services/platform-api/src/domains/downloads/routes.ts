@@ -1,4 +1,12 @@
-import { pageResponse, pageSchema, parsePagination, Reply, singleSchema } from '@fleet/service-kit';
+import {
+  pageResponse,
+  pageSchema,
+  parseIfMatch,
+  parsePagination,
+  Reply,
+  singleSchema,
+  versionMismatchErrors,
+} from '@fleet/service-kit';
 import { Type } from 'typebox';
 import { getCaller } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
@@ -74,10 +82,14 @@ function mp4Routes(deps: Deps): PlatformRoute[] {
       operationId: 'cancelMp4',
       summary: 'Cancel a conversion to MP4',
       response: singleSchema(downloadResponseSchema),
-      errors: { ...mp4Errors, 409: 'The clip has no conversion that is queued or running.' },
+      errors: {
+        ...mp4Errors,
+        ...versionMismatchErrors,
+        409: 'The clip has no conversion that is queued or running.',
+      },
       handle: async ({ params, context }) => {
         const caller = getCaller(context);
-        const download = await cancelMp4(deps, caller, params.videoId);
+        const download = await cancelMp4(deps, caller, params.videoId, parseIfMatch(context));
         return { data: toDownloadResponse(download, mediaUrlBuilder(deps, caller.userId)) };
       },
     }),
