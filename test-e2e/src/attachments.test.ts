@@ -44,7 +44,7 @@ interface Driver {
 
 async function driver(setup: TerminalSetup = {}): Promise<Driver> {
   const imei = setup.phone ?? uniquePhone();
-  const { id } = await client.requestData('/vehicles', { vehicle_no: `A ${imei.slice(-5)}`, imei });
+  const { id } = await client.requestData('/vehicles', { vehicle_no: `A ${imei.slice(-12)}`, imei });
   return {
     id: Number(id),
     imei,

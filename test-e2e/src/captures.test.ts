@@ -19,7 +19,7 @@ afterAll(() => harness?.stop(), 60_000);
 
 async function createDashcam(setup: TerminalSetup = {}) {
   const imei = uniquePhone(setup.edition === '2019' ? 20 : 12);
-  const { id } = await client.requestData('/vehicles', { vehicle_no: `C ${imei.slice(-6)}`, imei });
+  const { id } = await client.requestData('/vehicles', { vehicle_no: `C ${imei.slice(-12)}`, imei });
   return { vehicleId: Number(id), imei, terminal: await harness.startTerminal({ phone: imei, ...setup }) };
 }
 

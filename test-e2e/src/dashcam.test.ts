@@ -20,7 +20,7 @@ interface Dashcam {
 
 async function createDashcam(more: object = {}): Promise<Dashcam> {
   const imei = uniquePhone();
-  const { id } = await client.requestData('/vehicles', { vehicle_no: `D ${imei.slice(-6)}`, imei, ...more });
+  const { id } = await client.requestData('/vehicles', { vehicle_no: `D ${imei.slice(-12)}`, imei, ...more });
   await harness.startTerminal({ phone: imei });
   return { vehicleId: Number(id), imei };
 }
@@ -77,7 +77,7 @@ describe('live video through the Platform API', () => {
     expect(
       await findError(client.request(`/vehicles/start-dashcam-stream/${vehicleId}`, { channel_id: 2, wake: false })),
     ).toBe('404 not_found');
-    const { id } = await client.requestData('/vehicles', { vehicle_no: `N ${uniquePhone().slice(-6)}` });
+    const { id } = await client.requestData('/vehicles', { vehicle_no: `N ${uniquePhone()}` });
     expect(await findError(client.request(`/vehicles/start-dashcam-stream/${String(id)}`, {}))).toBe(
       '404 device_not_connected',
     );

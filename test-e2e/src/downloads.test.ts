@@ -32,7 +32,7 @@ interface Dashcam {
 
 async function createDashcam(setup: object = {}): Promise<Dashcam> {
   const phone = uniquePhone();
-  const { id } = await client.requestData('/vehicles', { vehicle_no: `L ${phone.slice(-6)}`, imei: phone });
+  const { id } = await client.requestData('/vehicles', { vehicle_no: `L ${phone.slice(-12)}`, imei: phone });
   return { vehicleId: Number(id), camera: await UploadCamera.start(harness, { ...setup, phone }) };
 }
 

@@ -20,7 +20,7 @@ afterAll(() => harness?.stop(), 90_000);
 
 async function createDashcam() {
   const imei = uniquePhone();
-  const { id } = await client.requestData('/vehicles', { vehicle_no: `K ${imei.slice(-6)}`, imei });
+  const { id } = await client.requestData('/vehicles', { vehicle_no: `K ${imei.slice(-12)}`, imei });
   const terminal = await harness.startTerminal({ phone: imei });
   return { vehicleId: Number(id), terminal };
 }

@@ -45,7 +45,7 @@ interface Driver {
 
 async function driver(): Promise<Driver> {
   const imei = uniquePhone();
-  const { id } = await client.requestData('/vehicles', { vehicle_no: `M ${imei.slice(-5)}`, imei });
+  const { id } = await client.requestData('/vehicles', { vehicle_no: `M ${imei.slice(-12)}`, imei });
   return { id: Number(id), imei, terminal: await harness.startTerminal({ phone: imei }) };
 }
 

@@ -27,7 +27,7 @@ export class Dashcams {
   /** Creates a vehicle whose terminal is connected; `more` are fields of the vehicle. */
   async create(more: object = {}, setup: TerminalSetup = {}): Promise<Dashcam> {
     const imei = uniquePhone();
-    const vehicle = { vehicle_no: `D ${imei.slice(-6)}`, imei, ...more };
+    const vehicle = { vehicle_no: `D ${imei.slice(-12)}`, imei, ...more };
     const { id } = await this.client.requestData('/vehicles', vehicle);
     const terminal = await this.#harness.startTerminal({ phone: imei, ...setup });
     return { vehicleId: Number(id), imei, terminal };
