@@ -219,6 +219,10 @@ function startPeriodicTasks(deps: Deps, streams: Streams, timed: readonly Timed[
     ['orphaned streams', staleStreamIntervalMs, () => endOrphanedStreams(claims, eventPublisher)],
   ] as const)
     deps.lifecycle.onStop(name, startPeriodicTask(intervalMs, task, onError));
+  // After an outage the claims may expire before the next renewal, and their streams would seem to have ended.
+  const renew = (): void => void registry.renewClaims().catch(onError);
+  deps.redis.on('ready', renew);
+  deps.lifecycle.onStop('claims after an outage', () => void deps.redis.off('ready', renew));
 }
 
 function serveBus(config: Config, pod: string, deps: Deps, { registry, eventPublisher, streamSwitch }: Streams): void {
