@@ -25,6 +25,13 @@ async function createDashcam(more: object = {}): Promise<Dashcam> {
   return { vehicleId: Number(id), imei };
 }
 
+/** Opens a stream and reads its first bytes. `close` disconnects. */
+async function openPlayer(url: string): Promise<{ close(): Promise<void> }> {
+  const reader = (await fetch(url)).body?.getReader();
+  await reader?.read();
+  return { close: async () => reader?.cancel() };
+}
+
 /** Returns the status and the code of a request that is expected to fail. */
 const findError = (request: Promise<unknown>): Promise<string> =>
   request.then(
@@ -64,6 +71,22 @@ describe('live video through the Platform API', () => {
     expect(stopped).toMatchObject([{ vehicle_id: vehicleId, channel_id: 1, status: 'stopped' }]);
     expect(await findError(client.request(`${streamPath}&autoStart=false`))).toBe('404 not_streaming');
     expect(await client.requestData(`/vehicles/stop-dashcam-stream/${vehicleId}`, {})).toEqual([]);
+  });
+
+  it('continues while another person watches, unless it is stopped by force', async () => {
+    const { vehicleId, imei } = await createDashcam();
+    const started = await client.requestData(`/vehicles/start-dashcam-stream/${vehicleId}`, {});
+    const own = await openPlayer(String(started['stream_url']));
+    // A viewer without a user, as the Device API permits on a trusted network.
+    const other = await openPlayer(
+      `${harness.product.runtime.base_url}/api/v1/realtime/stream.flv?imei=${imei}&channel=1`,
+    );
+    await own.close();
+    const stop = (force: boolean): Promise<unknown> =>
+      client.requestData(`/vehicles/stop-dashcam-stream/${vehicleId}`, { channel_id: 1, force });
+    expect(await stop(false)).toMatchObject([{ channel_id: 1, status: 'streaming' }]);
+    expect(await stop(true)).toMatchObject([{ channel_id: 1, status: 'stopped' }]);
+    await other.close();
   });
 
   it('is started by a request for its URL, in the requested quality', async () => {

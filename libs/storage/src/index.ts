@@ -69,8 +69,8 @@ export {
 } from './stream-state.ts';
 export {
   addViewer,
+  countViewersBySubject,
   hlsReaderTtlMs,
-  listViewerSubjects,
   removeViewer,
   renewViewer,
   type StreamViewer,

@@ -60,8 +60,12 @@ export async function removeViewer(redis: Redis, id: StreamId, viewer: StreamVie
   await redis.zRem(redisKey(id), toMember(viewer));
 }
 
-/** Returns the subjects of the viewers of a channel, each once. */
-export async function listViewerSubjects(redis: Redis, id: StreamId): Promise<string[]> {
-  const members = await redis.zRangeByScore(redisKey(id), `(${Date.now()}`, '+inf');
-  return [...new Set(members.map((member) => member.slice(0, member.lastIndexOf('/'))))];
+/** Returns the number of viewers of a channel by their subjects. */
+export async function countViewersBySubject(redis: Redis, id: StreamId): Promise<ReadonlyMap<string, number>> {
+  const counts = new Map<string, number>();
+  for (const member of await redis.zRangeByScore(redisKey(id), `(${Date.now()}`, '+inf')) {
+    const subject = member.slice(0, member.lastIndexOf('/'));
+    counts.set(subject, (counts.get(subject) ?? 0) + 1);
+  }
+  return counts;
 }

@@ -1,5 +1,6 @@
 import { callUseCase, deviceApi, type StreamChanged, streamStatusEvent } from '@fleet/bus';
 import { AppError } from '@fleet/service-kit';
+import { countViewersBySubject } from '@fleet/storage';
 import type { Caller } from '../../access/caller.ts';
 import type { Deps } from '../../platform/deps.ts';
 import { audit } from '../audit/use-cases.ts';
@@ -124,8 +125,10 @@ export async function stopStreams(
   const streams: VehicleStream[] = [];
   for (const each of channels) {
     const state = await readStreamState(deps, imei, each);
-    if (state !== null)
-      streams.push({ vehicle, imei, mayTalk: mayTalk(visible), state: await stopStream(deps, state, force, trace) });
+    if (state === null) continue;
+    const isContinued = !force && (await isWatchedByOthers(deps, caller, state));
+    const ended = isContinued ? state : await stopStream(deps, state, trace);
+    streams.push({ vehicle, imei, mayTalk: mayTalk(visible), state: ended });
   }
   if (streams.length === 0 && channel !== undefined)
     throw new AppError('not_streaming', `Channel ${channel} of vehicle ${vehicleId} is not streaming.`);
@@ -135,15 +138,25 @@ export async function stopStreams(
   return streams;
 }
 
-/** Stops a stream that at most the caller watches, or any by force. Returns its state afterwards. */
-async function stopStream(
-  { bus }: DashcamDeps,
-  state: StreamChanged,
-  force: boolean,
-  trace: RequestTrace,
-): Promise<StreamChanged> {
+/**
+ * Returns whether anyone but the caller watches a stream: another subject, or a viewer of the media pod that device-api
+ * does not count, such as a recording.
+ */
+async function isWatchedByOthers(
+  { redis }: DashcamDeps,
+  { userId }: Caller,
+  { imei, channel, viewers }: StreamChanged,
+): Promise<boolean> {
+  const counts = await countViewersBySubject(redis, { kind: 'live', imei, channel });
+  const subject = String(userId);
+  if ([...counts.keys()].some((each) => each !== subject)) return true;
+  // The media pod notices later than device-api that a viewer has left.
+  return viewers > Math.max(1, counts.get(subject) ?? 0);
+}
+
+/** Stops a stream. Returns its state afterwards. */
+async function stopStream({ bus }: DashcamDeps, state: StreamChanged, trace: RequestTrace): Promise<StreamChanged> {
   const { imei, channel } = state;
-  if (state.viewers > 1 && !force) return state;
   const command = { imei, channel, control: closeControl, closeType: closeAll, streamType: 0 };
   const { result } = await callDevice((options) => callUseCase(bus, deviceApi.controlLive, command, options), trace);
   if (result !== 'success')
