@@ -2,26 +2,23 @@ import { encodeBody, multimediaData } from '@fleet/jt808';
 import { createGeneralResponse, sendPictures } from '@fleet/terminal-simulator';
 import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { Dashcams } from './testing/dashcams.ts';
 import { DeviceApiReplica } from './testing/device-api-replica.ts';
-import { joinSharedHarness, type ProductHarness, type TerminalSetup, uniquePhone } from './testing/harness.ts';
-import { PlatformClient, type PlatformRecord } from './testing/platform-client.ts';
+import { joinSharedHarness, type ProductHarness, uniquePhone } from './testing/harness.ts';
+import { findError, type PlatformClient, type PlatformRecord } from './testing/platform-client.ts';
 import { probeMedia } from './testing/probe-media.ts';
 
 jest.setTimeout(180_000);
 
 let harness: ProductHarness;
 let client: PlatformClient;
+let dashcams: Dashcams;
 beforeAll(async () => {
   harness = await joinSharedHarness();
-  client = await PlatformClient.logIn(harness);
+  dashcams = await Dashcams.open(harness);
+  client = dashcams.client;
 }, 180_000);
 afterAll(() => harness?.stop(), 60_000);
-
-async function createDashcam(setup: TerminalSetup = {}) {
-  const imei = uniquePhone(setup.edition === '2019' ? 20 : 12);
-  const { id } = await client.requestData('/vehicles', { vehicle_no: `C ${imei.slice(-12)}`, imei });
-  return { vehicleId: Number(id), imei, terminal: await harness.startTerminal({ phone: imei, ...setup }) };
-}
 
 /** Requests a capture over the Platform API. */
 const capture = (vehicleId: number, query = 'wait=60'): Promise<PlatformRecord> =>
@@ -32,13 +29,6 @@ async function requestCapture(vehicleId: number, query: string) {
   const { status, headers, body } = await client.send(`/vehicles/${vehicleId}/dashcam-media-capture?${query}`, {});
   return { status, location: headers.get('location'), data: body['data'] as PlatformRecord };
 }
-
-/** Returns the status and the code of a request that is expected to fail. */
-const findError = (request: Promise<unknown>): Promise<string> =>
-  request.then(
-    () => 'no error',
-    (error: Error) => /: (\d{3}) .*"code":"(\w+)"/.exec(error.message)?.slice(1).join(' ') ?? error.message,
-  );
 
 /** Requests a capture over the video service. */
 async function captureByVideoService(imei: string, body: object = {}, url = harness.product.runtime.video_url) {
@@ -61,7 +51,7 @@ async function download(url: unknown): Promise<Buffer> {
 
 describe('a picture of a terminal', () => {
   it.each(['2011', '2013', '2019'] as const)('is captured from a terminal of the edition %s', async (edition) => {
-    const { vehicleId } = await createDashcam({ edition });
+    const { vehicleId } = await dashcams.create({}, { edition });
     const captured = await capture(vehicleId);
     expect(captured).toMatchObject({ vehicle_id: vehicleId, status: 'completed', method: 'terminal', error: null });
     const [file, ...others] = filesOf(captured);
@@ -78,7 +68,7 @@ describe('a picture of a terminal', () => {
   });
 
   it('is captured over the video service by the same implementation', async () => {
-    const { vehicleId, imei } = await createDashcam();
+    const { vehicleId, imei } = await dashcams.create();
     const { status, body } = await captureByVideoService(imei, { channel: 2, count: 2 });
     expect(status).toBe(200);
     expect(body).toMatchObject({ vehicle_id: vehicleId, channel_id: 2, status: 'completed', method: 'terminal' });
@@ -91,7 +81,7 @@ describe('pictures of several captures', () => {
   it.each(['withoutIds', 'general'] as const)(
     'belong to one capture each, if the terminal responds %s',
     async (pictureResponse) => {
-      const { vehicleId } = await createDashcam({ pictureResponse });
+      const { vehicleId } = await dashcams.create({}, { pictureResponse });
       const captures = await Promise.all([1, 2, 3].map(() => capture(vehicleId)));
       expect(captures.map(({ status, method }) => [status, method])).toEqual(
         captures.map(() => ['completed', 'terminal']),
@@ -104,10 +94,10 @@ describe('pictures of several captures', () => {
   it('are complete when 20 are requested at once from two replicas', async () => {
     const replica = await DeviceApiReplica.start(harness);
     try {
-      const dashcams = await Promise.all(Array.from({ length: 5 }, () => createDashcam()));
+      const vehicles = await Promise.all(Array.from({ length: 5 }, () => dashcams.create()));
       const urls = [harness.product.runtime.video_url, replica.videoUrl];
       const responses = await Promise.all(
-        dashcams.flatMap(({ imei }) => [0, 1, 2, 3].map((no) => captureByVideoService(imei, {}, urls[no % 2]))),
+        vehicles.flatMap(({ imei }) => [0, 1, 2, 3].map((no) => captureByVideoService(imei, {}, urls[no % 2]))),
       );
       expect(responses.map(({ status }) => status)).toEqual(responses.map(() => 200));
       const files = responses.flatMap(({ body }) => filesOf(body));
@@ -124,9 +114,12 @@ describe('pictures of several captures', () => {
 describe('a capture', () => {
   it('is 202 while its picture has not arrived, and completed by a picture that arrives later', async () => {
     // Accepts the command; the picture follows when the test sends it.
-    const { vehicleId, terminal } = await createDashcam({
-      respond: (message) => (message.messageId === 0x8801 ? [createGeneralResponse(message, 0)] : undefined),
-    });
+    const { vehicleId, terminal } = await dashcams.create(
+      {},
+      {
+        respond: (message) => (message.messageId === 0x8801 ? [createGeneralResponse(message, 0)] : undefined),
+      },
+    );
     const { status, location, data } = await requestCapture(vehicleId, 'wait=0');
     expect([status, data['status'], filesOf(data)]).toEqual([202, 'pending', []]);
     expect(location).toBe(`/api/dashcam-captures/${String(data['capture_id'])}`);
@@ -139,7 +132,7 @@ describe('a capture', () => {
   });
 
   it('is completed by the picture that a terminal sends again after it lost its connection', async () => {
-    const { vehicleId, terminal } = await createDashcam({ picturePartsBeforeDrop: 1 });
+    const { vehicleId, terminal } = await dashcams.create({}, { picturePartsBeforeDrop: 1 });
     const { data } = await requestCapture(vehicleId, 'wait=0&quality=max');
     const path = `/dashcam-captures/${String(data['capture_id'])}`;
     await waitFor(() => !terminal.isOnline, 'the lost connection');
@@ -151,7 +144,7 @@ describe('a capture', () => {
   });
 
   it('wakes a sleeping terminal first', async () => {
-    const { vehicleId, terminal } = await createDashcam();
+    const { vehicleId, terminal } = await dashcams.create();
     terminal.setBehaviour({ kind: 'sleeping', wakeAfterTries: 1 });
     expect(await capture(vehicleId)).toMatchObject({ status: 'completed', method: 'terminal' });
   });
@@ -160,7 +153,7 @@ describe('a capture', () => {
     ['of a terminal that is offline', '404 device_not_connected'],
     ['of a channel without a camera', '502 upstream_error'],
   ])('%s fails', async (name, error) => {
-    const { vehicleId, terminal } = await createDashcam();
+    const { vehicleId, terminal } = await dashcams.create();
     const isOffline = name.includes('offline');
     if (isOffline) await terminal.stop();
     expect(await findError(capture(vehicleId, isOffline ? 'wait=0' : 'channelId=9'))).toBe(error);
@@ -177,7 +170,7 @@ describe('a capture', () => {
 
 describe('a picture that cannot be decoded', () => {
   it('has no thumbnail', async () => {
-    const { vehicleId, terminal } = await createDashcam();
+    const { vehicleId, terminal } = await dashcams.create();
     const data = Buffer.concat([Buffer.from('ffd8ffe000104a464946', 'hex'), Buffer.alloc(3_000, 0x5a)]);
     const location = terminal.createHandlerContext().vehicle.location();
     const body = { multimediaId: 9, type: 0, format: 0, eventCode: 1, channel: 1, location, data };
@@ -196,7 +189,7 @@ describe('a terminal that cannot take pictures', () => {
     ['refuses', { kind: 'refusing', result: 3 }],
     ['does not respond', { kind: 'silent' }],
   ] as const)('has a frame of live video captured if it %s', async (_name, behaviour) => {
-    const { vehicleId, terminal } = await createDashcam();
+    const { vehicleId, terminal } = await dashcams.create();
     terminal.setBehaviour(behaviour, 0x8801);
     const captured = await capture(vehicleId, 'quality=low&wait=60');
     expect(captured).toMatchObject({ status: 'completed', method: 'stream' });
@@ -212,7 +205,7 @@ describe('live video of a capture', () => {
 
   it('is stopped afterwards, also with H.265', async () => {
     const camera = { video: 'h265', audio: 'g711a' } as const;
-    const { vehicleId, terminal } = await createDashcam({ video: { codec: 'h265' }, camera });
+    const { vehicleId, terminal } = await dashcams.create({}, { video: { codec: 'h265' }, camera });
     terminal.setBehaviour({ kind: 'refusing', result: 1 }, 0x8801);
     const captured = await capture(vehicleId, 'quality=max&wait=60');
     expect(captured).toMatchObject({ status: 'completed', method: 'stream' });
@@ -226,7 +219,7 @@ describe('live video of a capture', () => {
   });
 
   it('continues if it was running', async () => {
-    const { vehicleId, terminal } = await createDashcam();
+    const { vehicleId, terminal } = await dashcams.create();
     terminal.setBehaviour({ kind: 'refusing', result: 1 }, 0x8801);
     await client.requestData(`/vehicles/start-dashcam-stream/${vehicleId}`, {});
     expect(await capture(vehicleId)).toMatchObject({ status: 'completed', method: 'stream' });
@@ -236,7 +229,7 @@ describe('live video of a capture', () => {
 
 describe('a clip', () => {
   it.each(['h264', 'h265'] as const)('is recorded from %s live video with sound', async (codec) => {
-    const { imei } = await createDashcam({ video: { codec }, camera: { video: codec, audio: 'g711a' } });
+    const { imei } = await dashcams.create({}, { video: { codec }, camera: { video: codec, audio: 'g711a' } });
     const { status, body } = await captureByVideoService(imei, { kind: 'clip', duration_seconds: 3 });
     expect({ status, body }).toMatchObject({ status: 200, body: { status: 'completed', method: 'stream' } });
     const [file] = filesOf(body);

@@ -1,29 +1,20 @@
 import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { Dashcams } from './testing/dashcams.ts';
 import { joinSharedHarness, type ProductHarness, uniquePhone } from './testing/harness.ts';
-import { PlatformClient } from './testing/platform-client.ts';
+import { findError, type PlatformClient } from './testing/platform-client.ts';
 
 jest.setTimeout(120_000);
 
 let harness: ProductHarness;
 let client: PlatformClient;
+let dashcams: Dashcams;
 beforeAll(async () => {
   harness = await joinSharedHarness();
-  client = await PlatformClient.logIn(harness);
+  dashcams = await Dashcams.open(harness);
+  client = dashcams.client;
 }, 180_000);
 afterAll(() => harness?.stop(), 60_000);
-
-interface Dashcam {
-  readonly vehicleId: number;
-  readonly imei: string;
-}
-
-async function createDashcam(more: object = {}): Promise<Dashcam> {
-  const imei = uniquePhone();
-  const { id } = await client.requestData('/vehicles', { vehicle_no: `D ${imei.slice(-12)}`, imei, ...more });
-  await harness.startTerminal({ phone: imei });
-  return { vehicleId: Number(id), imei };
-}
 
 /** Opens a stream and reads its first bytes. `close` disconnects. */
 async function openPlayer(url: string): Promise<{ close(): Promise<void> }> {
@@ -32,16 +23,9 @@ async function openPlayer(url: string): Promise<{ close(): Promise<void> }> {
   return { close: async () => reader?.cancel() };
 }
 
-/** Returns the status and the code of a request that is expected to fail. */
-const findError = (request: Promise<unknown>): Promise<string> =>
-  request.then(
-    () => 'no error',
-    (error: Error) => /: (\d{3}) .*"code":"(\w+)"/.exec(error.message)?.slice(1).join(' ') ?? error.message,
-  );
-
 describe('live video through the Platform API', () => {
   it('starts, is described, and stops', async () => {
-    const { vehicleId, imei } = await createDashcam();
+    const { vehicleId, imei } = await dashcams.create();
     const streamPath = `/vehicles/${vehicleId}/v2/get-dashcam-stream?channelId=1`;
     expect(await findError(client.request(`${streamPath}&autoStart=false`))).toBe('404 not_streaming');
     const started = await client.requestData(`/vehicles/start-dashcam-stream/${vehicleId}`, {});
@@ -74,7 +58,7 @@ describe('live video through the Platform API', () => {
   });
 
   it('continues while another person watches, unless it is stopped by force', async () => {
-    const { vehicleId, imei } = await createDashcam();
+    const { vehicleId, imei } = await dashcams.create();
     const started = await client.requestData(`/vehicles/start-dashcam-stream/${vehicleId}`, {});
     const own = await openPlayer(String(started['stream_url']));
     // A viewer without a user, as the Device API permits on a trusted network.
@@ -90,13 +74,13 @@ describe('live video through the Platform API', () => {
   });
 
   it('is started by a request for its URL, in the requested quality', async () => {
-    const { vehicleId } = await createDashcam();
+    const { vehicleId } = await dashcams.create();
     const path = `/vehicles/${vehicleId}/v2/get-dashcam-stream?channelId=1&streamType=high`;
     expect(await client.requestData(path)).toMatchObject({ stream_type: 'HIGH' });
   });
 
   it('is refused for a disabled camera, a vehicle without a terminal, and an unknown vehicle', async () => {
-    const { vehicleId } = await createDashcam({ channels: [{ channel_id: 2, enabled: false }] });
+    const { vehicleId } = await dashcams.create({ channels: [{ channel_id: 2, enabled: false }] });
     expect(
       await findError(client.request(`/vehicles/start-dashcam-stream/${vehicleId}`, { channel_id: 2, wake: false })),
     ).toBe('404 not_found');

@@ -1,8 +1,9 @@
 import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { Dashcams } from './testing/dashcams.ts';
 import { killProcess, waitForRestart, waitUntilHealthy } from './testing/faults.ts';
-import { type DedicatedHarness, leaseHarness, uniquePhone } from './testing/harness.ts';
-import { PlatformClient, type PlatformRecord } from './testing/platform-client.ts';
+import { type DedicatedHarness, leaseHarness } from './testing/harness.ts';
+import { type PlatformClient, type PlatformRecord } from './testing/platform-client.ts';
 
 // Services are killed and restarted.
 jest.setTimeout(240_000);
@@ -12,18 +13,13 @@ const completionTimeoutMs = 120_000;
 
 let harness: DedicatedHarness;
 let client: PlatformClient;
+let dashcams: Dashcams;
 beforeAll(async () => {
   harness = await leaseHarness();
-  client = await PlatformClient.logIn(harness);
+  dashcams = await Dashcams.open(harness);
+  client = dashcams.client;
 }, 240_000);
 afterAll(() => harness?.stop(), 90_000);
-
-async function createDashcam() {
-  const imei = uniquePhone();
-  const { id } = await client.requestData('/vehicles', { vehicle_no: `K ${imei.slice(-12)}`, imei });
-  const terminal = await harness.startTerminal({ phone: imei });
-  return { vehicleId: Number(id), terminal };
-}
 
 const listMedia = (vehicleId: number): Promise<PlatformRecord[]> =>
   client.listAll(`/vehicles/${vehicleId}/list-dashcam-media`);
@@ -48,7 +44,7 @@ describe('a capture', () => {
   it.each(['platform-api', 'platform-telemetry', 'jt808-gateway', 'upload-ftp'])(
     'is completed although %s is killed while the terminal takes its picture',
     async (name) => {
-      const { vehicleId, terminal } = await createDashcam();
+      const { vehicleId, terminal } = await dashcams.create();
       terminal.setBehaviour({ kind: 'slow', delayMs: 1_500 }, 0x8801);
       const request = client
         .requestData(`/vehicles/${vehicleId}/dashcam-media-capture?wait=60`, {})

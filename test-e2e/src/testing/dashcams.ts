@@ -26,7 +26,7 @@ export class Dashcams {
 
   /** Creates a vehicle whose terminal is connected; `more` are fields of the vehicle. */
   async create(more: object = {}, setup: TerminalSetup = {}): Promise<Dashcam> {
-    const imei = uniquePhone();
+    const imei = uniquePhone(setup.edition === '2019' ? 20 : 12);
     const vehicle = { vehicle_no: `D ${imei.slice(-12)}`, imei, ...more };
     const { id } = await this.client.requestData('/vehicles', vehicle);
     const terminal = await this.#harness.startTerminal({ phone: imei, ...setup });

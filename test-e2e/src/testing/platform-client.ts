@@ -57,6 +57,12 @@ export class PlatformClient {
     return { status: response.status, headers: response.headers, text: await response.text() };
   }
 
+  /** Sends DELETE; throws for any status but 200. */
+  async remove(path: string): Promise<void> {
+    const { status, text } = await this.#fetch(path, { method: 'DELETE' });
+    if (status !== 200) throw new Error(`${path}: ${status} ${text}`);
+  }
+
   async requestData(path: string, body?: object): Promise<PlatformRecord> {
     return (await this.request(path, body))['data'] as PlatformRecord;
   }
@@ -73,3 +79,10 @@ export class PlatformClient {
     }
   }
 }
+
+/** Returns the status and the code of a request that is expected to fail. */
+export const findError = (request: Promise<unknown>): Promise<string> =>
+  request.then(
+    () => 'no error',
+    (error: Error) => /: (\d{3}) .*"code":"(\w+)"/.exec(error.message)?.slice(1).join(' ') ?? error.message,
+  );
