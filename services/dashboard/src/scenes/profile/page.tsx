@@ -2,6 +2,7 @@ import { Tabs } from '@mantine/core';
 import { getRouteApi } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
 import { useCan, useMe } from '../../common/session/session-context.ts';
+import { Facts } from '../../common/ui/facts.tsx';
 import { NoPermission } from '../../common/ui/no-permission.tsx';
 import { PreferencesTab } from './parts/preferences-tab.tsx';
 import { SessionsTab } from './parts/sessions-tab.tsx';
@@ -61,14 +62,5 @@ function ProfileTab() {
     [t('role'), me.role],
     [t('account'), me.account.name],
   ] as const;
-  return (
-    <dl className="facts">
-      {facts.map(([name, value]) => (
-        <div key={name}>
-          <dt>{name}</dt>
-          <dd>{value}</dd>
-        </div>
-      ))}
-    </dl>
-  );
+  return <Facts facts={facts} />;
 }

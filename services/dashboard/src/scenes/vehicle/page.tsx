@@ -9,6 +9,7 @@ import { useLivePosition } from '../../common/live/live-context.ts';
 import { MapView } from '../../common/map/map-view.tsx';
 import { useCan, useSession } from '../../common/session/session-context.ts';
 import { Age } from '../../common/ui/age.tsx';
+import { Facts } from '../../common/ui/facts.tsx';
 import { StateMark } from '../../common/ui/marks.tsx';
 import { Failure, Loading } from '../../common/ui/states.tsx';
 import { VideoTile } from '../../common/video/tile.tsx';
@@ -71,7 +72,7 @@ function VehicleDetails({ vehicle }: { vehicle: Vehicle }) {
             </div>
           )}
         </section>
-        <Facts vehicle={vehicle} />
+        <VehicleFacts vehicle={vehicle} />
         {can('video') ? <Cameras vehicle={vehicle} /> : null}
         {can('commands') ? <Commands vehicleId={vehicle.id} isConnected={vehicle.device?.connected === true} /> : null}
       </div>
@@ -79,7 +80,7 @@ function VehicleDetails({ vehicle }: { vehicle: Vehicle }) {
   );
 }
 
-function Facts({ vehicle }: { vehicle: Vehicle }) {
+function VehicleFacts({ vehicle }: { vehicle: Vehicle }) {
   const { t } = useTranslation('vehicle');
   const format = useFormat();
   const { location, device } = vehicle;
@@ -98,14 +99,7 @@ function Facts({ vehicle }: { vehicle: Vehicle }) {
   return (
     <section className="card" aria-label={t('facts')}>
       <h2>{t('facts')}</h2>
-      <dl className="facts">
-        {facts.map(([name, value]) => (
-          <div key={name}>
-            <dt>{name}</dt>
-            <dd>{value}</dd>
-          </div>
-        ))}
-      </dl>
+      <Facts facts={facts} />
     </section>
   );
 }

@@ -22,7 +22,7 @@ export function Deliveries({ webhook, onClose }: { webhook: Webhook; onClose: ()
       {deliveries.isError ? <Failure error={deliveries.error} onRetry={() => void deliveries.refetch()} /> : null}
       {retry.isError ? <Failure error={retry.error} /> : null}
       {deliveries.data?.length === 0 ? <Empty title={t('webhooks.noDeliveries')} /> : null}
-      <ul className="command-list">
+      <ul className="row-list">
         {deliveries.data?.map((delivery) => (
           <li key={delivery.id}>
             <span>{delivery.notification_type}</span>

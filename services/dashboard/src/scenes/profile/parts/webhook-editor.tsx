@@ -1,7 +1,8 @@
-import { Button, Checkbox, Group, Modal, PasswordInput, Stack, TextInput } from '@mantine/core';
+import { Checkbox, Modal, PasswordInput, Stack, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { useTranslation } from 'react-i18next';
 import { toFieldErrors } from '../../../common/forms/faults.ts';
+import { FormButtons } from '../../../common/forms/form-buttons.tsx';
 import { Failure } from '../../../common/ui/states.tsx';
 import { useWebhookChanges, type Webhook, type WebhookForm } from './webhook-queries.ts';
 
@@ -57,14 +58,7 @@ export function WebhookEditor({ webhook, onClose, onSecret }: WebhookEditorProps
           />
           <TextInput label={t('webhooks.name')} maxLength={100} {...form.getInputProps('name')} />
           <Checkbox label={t('webhooks.enabled')} {...form.getInputProps('enabled', { type: 'checkbox' })} />
-          <Group justify="flex-end">
-            <Button variant="default" onClick={onClose}>
-              {t('common:action.cancel')}
-            </Button>
-            <Button type="submit" loading={save.isPending}>
-              {t('common:action.save')}
-            </Button>
-          </Group>
+          <FormButtons isSaving={save.isPending} onCancel={onClose} />
         </Stack>
       </form>
     </Modal>

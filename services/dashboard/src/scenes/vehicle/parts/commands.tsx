@@ -61,7 +61,7 @@ export function Commands({ vehicleId, isConnected }: CommandsProps) {
           </Button>
         </Group>
         {commands.isError ? <Failure error={commands.error} onRetry={() => void commands.refetch()} /> : null}
-        <ul className="command-list">
+        <ul className="row-list">
           {commands.data?.map((command) => (
             <CommandRow key={command.id} command={command} />
           ))}

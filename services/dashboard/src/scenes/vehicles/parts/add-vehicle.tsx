@@ -1,8 +1,9 @@
-import { Button, Group, Modal, Stack, TextInput } from '@mantine/core';
+import { Modal, Stack, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { toFieldErrors } from '../../../common/forms/faults.ts';
+import { FormButtons } from '../../../common/forms/form-buttons.tsx';
 import { useSession } from '../../../common/session/session-context.ts';
 import { Failure } from '../../../common/ui/states.tsx';
 
@@ -52,14 +53,7 @@ export function AddVehicle({ isOpen, onClose }: AddVehicleProps) {
             inputMode="numeric"
             {...form.getInputProps('imei')}
           />
-          <Group justify="flex-end">
-            <Button variant="default" onClick={onClose}>
-              {t('common:action.cancel')}
-            </Button>
-            <Button type="submit" loading={create.isPending}>
-              {t('common:action.save')}
-            </Button>
-          </Group>
+          <FormButtons isSaving={create.isPending} onCancel={onClose} />
         </Stack>
       </form>
     </Modal>
