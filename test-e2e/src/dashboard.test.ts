@@ -89,6 +89,24 @@ describe('the log-in page', () => {
     expect(other.faults).toEqual([]);
   });
 
+  it('appears without a click when the session is ended elsewhere, and returns to the same page', async () => {
+    const other = await openBrowser();
+    other.expectStatus(401);
+    const { demo } = harness.product.runtime;
+    const window = await other.newPage('/login');
+    await logIn(window, demo);
+    await window.getByRole('link', { name: 'Events' }).click();
+    await window.getByRole('heading', { name: 'Events', exact: true }).waitFor();
+    const newest = Math.max(...(await client.listAll('/auth/sessions')).map(({ id }) => Number(id)));
+    await client.remove(`/auth/sessions/${newest}`);
+    await window.getByText('Your session has ended. Log in again.').waitFor();
+    await window.getByLabel('E-mail or phone').fill(demo.email);
+    await window.locator('input[type=password]').fill(demo.password);
+    await window.getByRole('button', { name: 'Log in', exact: true }).click();
+    await window.getByRole('heading', { name: 'Events', exact: true }).waitFor();
+    expect(other.faults).toEqual([]);
+  });
+
   it('continues the session after a reload, and in a second window', async () => {
     await open('/vehicles');
     await page.getByRole('link', { name: 'KL07CD1234' }).waitFor();

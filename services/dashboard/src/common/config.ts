@@ -3,14 +3,12 @@ export interface DashboardConfig {
   readonly product_name: string;
   readonly ws_url: string;
   readonly video_url: string;
-  readonly signup_enabled: boolean;
 }
 
 function readConfig(): DashboardConfig {
   const text = document.getElementById('dashboard-config')?.textContent ?? '';
   // The development server does not replace the placeholder.
-  if (text === '"__CONFIG__"')
-    return { product_name: 'Fleet platform', ws_url: '', video_url: '', signup_enabled: true };
+  if (text === '"__CONFIG__"') return { product_name: 'Fleet platform', ws_url: '', video_url: '' };
   return JSON.parse(text) as DashboardConfig;
 }
 

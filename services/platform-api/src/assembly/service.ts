@@ -182,7 +182,6 @@ function createDashboard(config: Config) {
     product_name: config.PRODUCT_NAME,
     ws_url: websocketUrl(config),
     video_url: config.VIDEO_BASE_URL,
-    signup_enabled: config.SIGNUP_ENABLED,
   });
 }
 

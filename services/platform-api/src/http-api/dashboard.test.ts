@@ -13,7 +13,6 @@ const config = {
   product_name: 'A </script> B',
   ws_url: 'wss://fleet.example/ws',
   video_url: 'https://video.example',
-  signup_enabled: false,
 };
 
 let folder: string;

@@ -9,7 +9,6 @@ export interface DashboardConfig {
   readonly product_name: string;
   readonly ws_url: string;
   readonly video_url: string;
-  readonly signup_enabled: boolean;
 }
 
 /** First path segments of the page's routes. Every other path keeps its 404. */

@@ -47,6 +47,11 @@ export class Session {
 
   constructor(baseUrl: string) {
     this.api = createPlatformClient({ baseUrl, getCredentials: () => this.getCredentials() });
+    this.api.use({
+      onResponse: ({ response }) => {
+        if (response.status === 401) void this.#checkSession();
+      },
+    });
     this.#auth = createPlatformClient({ baseUrl, getCredentials: () => ({ apiKey: null, accessToken: null }) });
     this.#tabs.onmessage = ({ data }: MessageEvent<TabMessage>) => this.#onTabMessage(data);
   }
@@ -112,20 +117,20 @@ export class Session {
     }
   }
 
-  /** Reads the user again, after a change of the profile or of rights. */
-  async reload(): Promise<void> {
-    await this.#loadMe();
-  }
-
   /** Returns the credentials of the next request, with a token that is valid for at least some seconds. */
   async getCredentials(): Promise<Credentials> {
     if (this.#access === null || this.#access.expiresAtMs - Date.now() < refreshBeforeExpiryMs) await this.#refresh();
     return { apiKey: this.#apiKey, accessToken: this.#access?.token ?? null };
   }
 
-  /** Marks the session as ended, after a response 401 to a valid-looking token. */
-  onUnauthorized(): void {
-    this.#end('ended');
+  /** Ends the session after a response 401, unless a refresh shows that it is still open. */
+  async #checkSession(): Promise<void> {
+    try {
+      await this.#refresh();
+    } catch (error) {
+      // A refusal has ended the session; after any other failure the next request decides.
+      if (!(error instanceof ApiFailure)) throw error;
+    }
   }
 
   async #open(tokens: TokenSet | undefined): Promise<void> {
