@@ -28,9 +28,15 @@ export function readInterfaceRows(): InterfaceRow[] {
   return parseRows(platform.replace(video, ''));
 }
 
-/** Returns the rows of the video service, whose paths are below its host. */
-export function readVideoRows(): InterfaceRow[] {
-  if (!existsSync(file)) return [];
+/**
+ * Returns the rows of the video service, whose paths are below its host. Logs and returns null if the shared documents
+ * are absent.
+ */
+export function readVideoRows(): InterfaceRow[] | null {
+  if (!existsSync(file)) {
+    console.log('shared documents are absent: comparison of the video rows with interface.md skipped');
+    return null;
+  }
   const text = readFileSync(file, 'utf8');
   const video = text.slice(text.indexOf('#### Video service'), text.indexOf('#### Sharing and realtime'));
   return parseRows(video.replaceAll('{video_url}', ''));
