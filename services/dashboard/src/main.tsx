@@ -3,12 +3,14 @@ import { MantineProvider } from '@mantine/core';
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { RouterProvider } from '@tanstack/react-router';
 import { setNonce } from 'get-nonce';
+import type { ReactNode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { config, getNonce } from './common/config.ts';
 import { startI18n } from './common/i18n/i18n.ts';
 import { Session } from './common/session/session.ts';
 import { SessionContext } from './common/session/session-context.ts';
 import { resolveCssVariables, theme } from './common/theme/theme.ts';
+import { Loading } from './common/ui/states.tsx';
 import './common/ui/styles.ts';
 import { createDashboardRouter } from './router.tsx';
 
@@ -37,21 +39,30 @@ session.subscribe(() => {
   void router.invalidate();
 });
 
-const root = document.getElementById('root');
-if (root === null) throw new Error('The page has no element #root.');
+const element = document.getElementById('root');
+if (element === null) throw new Error('The page has no element #root.');
+const root = createRoot(element);
 
-await Promise.all([startI18n(), session.resume()]);
-createRoot(root).render(
-  <MantineProvider
-    theme={theme}
-    defaultColorScheme="auto"
-    cssVariablesResolver={resolveCssVariables}
-    getStyleNonce={getNonce}
-  >
-    <SessionContext value={session}>
-      <QueryClientProvider client={queries}>
-        <RouterProvider router={router} />
-      </QueryClientProvider>
-    </SessionContext>
-  </MantineProvider>,
+const render = (content: ReactNode): void =>
+  root.render(
+    <MantineProvider
+      theme={theme}
+      defaultColorScheme="auto"
+      cssVariablesResolver={resolveCssVariables}
+      getStyleNonce={getNonce}
+    >
+      {content}
+    </MantineProvider>,
+  );
+
+await startI18n();
+// A busy or unreachable server delays the session.
+render(<Loading />);
+await session.resume();
+render(
+  <SessionContext value={session}>
+    <QueryClientProvider client={queries}>
+      <RouterProvider router={router} />
+    </QueryClientProvider>
+  </SessionContext>,
 );

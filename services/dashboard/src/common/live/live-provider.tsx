@@ -11,7 +11,6 @@ const staleQueries: Readonly<Record<string, readonly string[]>> = {
   notification: ['listNotifications'],
   vehicle: ['listVehicles', 'getVehicle'],
   command: ['listCommands'],
-  media: ['listMedia'],
 };
 
 /** Holds the live connection of the signed-in user. */

@@ -185,7 +185,6 @@ export function MapView({ vehicles, selectedId, isFollowing = false, track = [],
     if (map === null || selected === undefined) return;
     map.easeTo({ center: [selected.longitude, selected.latitude], zoom: Math.max(map.getZoom(), singleZoom) });
     // Only a new selection moves the map; following is the effect below.
-    // oxlint-disable-next-line exhaustive-deps
   }, [map, selectedId, selected === undefined]);
 
   const { latitude, longitude } = selected ?? {};

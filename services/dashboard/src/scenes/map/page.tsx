@@ -70,7 +70,6 @@ function useMapVehicles(rows: readonly VehicleRow[]) {
   );
   const key = marks.map(({ id, timestamp, state }) => `${id}:${timestamp}:${state}`).join();
   // The map re-indexes every mark for a new array.
-  // oxlint-disable-next-line exhaustive-deps
   return useMemo(() => marks, [key]);
 }
 
