@@ -76,7 +76,7 @@ describe('the layers of platform-api (docs/architecture.md)', () => {
   it("keep a domain's store private: other folders import its queries, commands and use cases", () => {
     const foreign = imports.filter(({ from, to }) => {
       const isStore = to.startsWith('domains/') && /[/-](store|bucket-reader|bucket-writer)\.ts$/.test(to);
-      return isStore && folderOf(from) !== folderOf(to) && folderOf(from) !== 'assembly';
+      return isStore && folderOf(from) !== folderOf(to);
     });
     expect(format(foreign)).toEqual([]);
   });

@@ -1,10 +1,11 @@
 import { dayMs, hourMs, minuteMs } from '@fleet/service-kit';
-import { purgeDedupe, purgeEntries } from '../domains/audit/store.ts';
-import { purgeExpiredAuth } from '../domains/auth/store.ts';
+import { processDeletedAccounts } from '../domains/accounts/deletion.ts';
+import { purgeDedupe, purgeEntries } from '../domains/audit/retention.ts';
+import { purgeExpiredAuth } from '../domains/auth/retention.ts';
 import { processOrders } from '../domains/billing/use-cases.ts';
 import { removeOldCommands } from '../domains/commands/use-cases.ts';
 import { purgeArchivedNames } from '../domains/drivers/queries.ts';
-import { sweepAddresses } from '../domains/geocoding/store.ts';
+import { removeExpiredAddresses } from '../domains/geocoding/retention.ts';
 import { syncTerminals } from '../domains/geofences/terminal-sync.ts';
 import { createDuePreviews } from '../domains/media/previews.ts';
 import { retryPendingRemovals } from '../domains/media/removal.ts';
@@ -25,7 +26,7 @@ import { removeOldMails } from '../mail/mail-store.ts';
 import { purgeDeliveryLog } from '../notification-delivery/delivery-log.ts';
 import type { Deps } from '../platform/deps.ts';
 import { IdempotencyKeyStore } from '../store/idempotency.ts';
-import { processDeletedAccounts } from './account-deletion.ts';
+import { createAccountHooks } from './account-hooks.ts';
 import { createUserErasers } from './user-hooks.ts';
 import { createVehicleHooks } from './vehicle-hooks.ts';
 
@@ -40,7 +41,7 @@ export const jobs: readonly Job[] = [
   { name: 'log-in', everyMs: hourMs, run: ({ database }) => purgeExpiredAuth(database) },
   { name: 'mails', everyMs: hourMs, run: (deps) => removeOldMails(deps) },
   { name: 'sessions', everyMs: hourMs, run: ({ records }) => sweepSessions(records) },
-  { name: 'kept addresses', everyMs: hourMs, run: ({ database }) => sweepAddresses(database) },
+  { name: 'kept addresses', everyMs: hourMs, run: ({ database }) => removeExpiredAddresses(database) },
   { name: 'idempotency keys', everyMs: hourMs, run: ({ database }) => new IdempotencyKeyStore(database).sweep() },
   { name: 'audit log', everyMs: hourMs, runSlice: ({ records }, slice) => purgeEntries(records, slice) },
   { name: 'told to the audit log', everyMs: hourMs, runSlice: ({ database }, slice) => purgeDedupe(database, slice) },
@@ -74,7 +75,11 @@ export const jobs: readonly Job[] = [
   { name: 'terminals without a vehicle', everyMs: 5 * minuteMs, run: (deps) => sweepUnassigned(deps) },
   { name: 'orders', everyMs: minuteMs, run: (deps) => processOrders(deps) },
   { name: 'commands', everyMs: hourMs, run: (deps) => removeOldCommands(deps) },
-  { name: 'deleted accounts', everyMs: minuteMs, run: (deps) => processDeletedAccounts(deps) },
+  {
+    name: 'deleted accounts',
+    everyMs: minuteMs,
+    run: (deps) => processDeletedAccounts(deps, createAccountHooks(deps)),
+  },
   { name: 'removed users', everyMs: hourMs, run: (deps) => eraseUsers(deps, createUserErasers(deps)) },
   { name: 'shares', everyMs: hourMs, run: (deps) => removeEndedShares(deps) },
   {

@@ -36,7 +36,7 @@ import { sharingRoutes } from '../domains/vehicle-shares/routes.ts';
 import { vehicleRoutes } from '../domains/vehicles/routes.ts';
 import { webhookRoutes } from '../domains/webhooks/routes.ts';
 import type { Deps } from '../platform/deps.ts';
-import { deleteAccount } from './account-deletion.ts';
+import { createAccountHooks } from './account-hooks.ts';
 import { createUserHooks } from './user-hooks.ts';
 import { createVehicleHooks } from './vehicle-hooks.ts';
 
@@ -50,7 +50,7 @@ const routeFactories: readonly RouteFactory[] = [
   sessionRoutes,
   (deps) => userRoutes(deps, createUserHooks(deps)),
   apiKeyRoutes,
-  (deps) => accountRoutes(deps, (...args) => deleteAccount(deps, ...args)),
+  (deps) => accountRoutes(deps, createAccountHooks(deps)),
   auditRoutes,
   (deps) => vehicleRoutes(deps, createVehicleHooks(deps)),
   unassignedDeviceRoutes,

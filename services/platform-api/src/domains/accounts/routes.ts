@@ -12,7 +12,7 @@ import {
   versionMismatchErrors,
 } from '@fleet/service-kit';
 import { Type } from 'typebox';
-import { type Caller, getCaller } from '../../access/caller.ts';
+import { getCaller } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
 import type { Deps } from '../../platform/deps.ts';
 import { trimmedText } from '../../platform/fields.ts';
@@ -26,6 +26,8 @@ import {
   listAccessibleAccounts,
   updateAccountAsCaller,
 } from './commands.ts';
+import { deleteAccount } from './deletion.ts';
+import type { AccountHooks } from './hooks.ts';
 import { accountSchema, createdAccountSchema, toAccountResponse } from './responses.ts';
 import { type Account, accountStatuses } from './schema.ts';
 import { sendTestMail, testMailSchema } from './test-mail.ts';
@@ -77,10 +79,7 @@ const toFoundResponse = (account: Account | null) => {
   return { data: toAccountResponse(account) };
 };
 
-/** Deletes an account and all records that other domains store for it; returns null if the account does not exist. */
-export type DeleteAccount = (caller: Caller, id: number, expectedVersion?: number) => Promise<Account | null>;
-
-export const accountRoutes = (deps: Deps, deleteAccount: DeleteAccount): PlatformRoute[] => [
+export const accountRoutes = (deps: Deps, hooks: AccountHooks): PlatformRoute[] => [
   platformRoute({
     method: 'post',
     path: '/accounts',
@@ -182,6 +181,6 @@ export const accountRoutes = (deps: Deps, deleteAccount: DeleteAccount): Platfor
     response: singleSchema(accountSchema),
     errors: { 409: 'The account still has accounts below it.', ...versionMismatchErrors },
     handle: async ({ params, context }) =>
-      toFoundResponse(await deleteAccount(getCaller(context), params.id, parseIfMatch(context))),
+      toFoundResponse(await deleteAccount(deps, hooks, getCaller(context), params.id, parseIfMatch(context))),
   }),
 ];

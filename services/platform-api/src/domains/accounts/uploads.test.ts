@@ -1,8 +1,9 @@
 import { removeUploadFiles, serveUseCase } from '@fleet/bus';
 import { createReservation, type UploadRecord, UploadRepository } from '@fleet/storage';
 import { afterAll, beforeAll, expect, it, jest } from '@jest/globals';
-import { processDeletedAccounts } from '../../assembly/account-deletion.ts';
+import { createAccountHooks } from '../../assembly/account-hooks.ts';
 import { PlatformHarness } from '../../testing/platform-harness.ts';
+import { processDeletedAccounts } from './deletion.ts';
 import type { Account } from './schema.ts';
 
 // The tests use real servers; the machine may be busy.
@@ -50,11 +51,11 @@ it('removes the clips of a deleted account with their files once their server re
   const without = await clip(accountId, { status: 'failed', server: null });
   const accounts = harness.records.collection<Account>('accounts');
   await accounts.updateOne({ _id: accountId }, { $set: { deletedAt: new Date(), isEnded: false } });
-  await processDeletedAccounts(harness.deps);
+  await processDeletedAccounts(harness.deps, createAccountHooks(harness.deps));
   const afterErasure = new Date(Date.now() + harness.deps.config.ERASURE_DAYS * 86_400_000);
 
   // The pod is unavailable: no record of its files may be deleted.
-  await processDeletedAccounts(harness.deps, afterErasure);
+  await processDeletedAccounts(harness.deps, createAccountHooks(harness.deps), afterErasure);
   expect(await accounts.findOne({ _id: accountId })).toMatchObject({ name: 'Deleted account', erasedAt: null });
   expect(await records.find(without)).toBeNull();
   expect((await records.findStatuses(withFiles)).size).toBe(2);
@@ -71,7 +72,7 @@ it('removes the clips of a deleted account with their files once their server re
   );
   await harness.bus.nc.flush();
   try {
-    await processDeletedAccounts(harness.deps, afterErasure);
+    await processDeletedAccounts(harness.deps, createAccountHooks(harness.deps), afterErasure);
   } finally {
     await pod.stop();
   }

@@ -11,8 +11,9 @@ import { type Client, type Data, PlatformHarness } from '../../testing/platform-
 import { wayOf } from '../../testing/tenant-data.ts';
 import type { Vehicle } from '../vehicles/schema.ts';
 import { ensureVehicle } from '../vehicles/use-cases.ts';
+import { purgeDedupe, purgeEntries } from './retention.ts';
 import type { AuditEntry } from './schema.ts';
-import { insertOnce, purgeDedupe, purgeEntries } from './store.ts';
+import { insertOnce } from './store.ts';
 
 // The tests use real servers; the machine may be busy.
 jest.setTimeout(60_000);

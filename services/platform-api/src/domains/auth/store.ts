@@ -24,9 +24,11 @@ export interface ResetToken {
   readonly expiresAt: Date;
 }
 
-const failureCollection = (database: Database): Collection<FailureCount> => database.collection('log_in_failures');
-const oneTimeCodeCollection = (database: Database): Collection<SentCode> => database.collection('one_time_codes');
-const resetTokenCollection = (database: Database): Collection<ResetToken> => database.collection('reset_tokens');
+export const failureCollection = (database: Database): Collection<FailureCount> =>
+  database.collection('log_in_failures');
+export const oneTimeCodeCollection = (database: Database): Collection<SentCode> =>
+  database.collection('one_time_codes');
+export const resetTokenCollection = (database: Database): Collection<ResetToken> => database.collection('reset_tokens');
 
 /** Counts an attempt. Returns the number of attempts and when they expire. */
 export async function countAttempt(
@@ -94,12 +96,4 @@ export const consumeResetToken = (database: Database, id: string, now: Date): Pr
 /** Removes all tokens of a user. */
 export async function removeResetTokens(database: Database, userId: number): Promise<void> {
   await resetTokenCollection(database).deleteMany({ userId });
-}
-
-/** Removes expired records. */
-export async function purgeExpiredAuth(database: Database, now = new Date()): Promise<void> {
-  const expired = { expiresAt: { $lt: now } };
-  await failureCollection(database).deleteMany(expired);
-  await oneTimeCodeCollection(database).deleteMany(expired);
-  await resetTokenCollection(database).deleteMany(expired);
 }

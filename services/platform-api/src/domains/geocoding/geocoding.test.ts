@@ -6,7 +6,7 @@ import { ProviderServer } from '../../maps/testing/provider-server.ts';
 import { newImei } from '../../testing/fake-terminals.ts';
 import { lastLocationAt, writeLastLocation } from '../../testing/last-location.ts';
 import { type Client, PlatformHarness } from '../../testing/platform-harness.ts';
-import { sweepAddresses } from './store.ts';
+import { removeExpiredAddresses } from './retention.ts';
 
 jest.setTimeout(60_000);
 
@@ -286,9 +286,9 @@ describe('geocoding with providers', () => {
     const stranger = harness.as(harness.theirs.owner);
     expect(await stranger.get(at('1.50001'))).toMatchObject({ data: { cached: false } });
     const { database } = harness.deps;
-    expect(await sweepAddresses(database)).toBe(0);
+    expect(await removeExpiredAddresses(database)).toBe(0);
     const inAMonth = new Date(Date.now() + 31 * 24 * 3600 * 1000);
-    expect(await sweepAddresses(database, inAMonth)).toBe(3);
+    expect(await removeExpiredAddresses(database, inAMonth)).toBe(3);
     expect(await owner.get(at('1.50001'))).toMatchObject({ data: { cached: false } });
   });
 

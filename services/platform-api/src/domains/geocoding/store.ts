@@ -29,7 +29,7 @@ const keepMs = 30 * dayMs;
 /** Largest number of cached addresses that a search reads. */
 const searchedAtMost = 2_000;
 
-const addressesIn = (database: Database): Collection<CachedAddress> =>
+export const addressesIn = (database: Database): Collection<CachedAddress> =>
   database.collection<CachedAddress>('cached_addresses');
 
 const idOf = ({ accountId }: Scope, { place, language }: CacheKey): string => `${accountId}:${place}:${language}`;
@@ -82,7 +82,3 @@ export const newestAddresses = (database: Database, { accountId }: Scope): Promi
     .sort({ expiresAt: -1 })
     .limit(searchedAtMost)
     .toArray();
-
-/** Deletes expired addresses and returns their number. */
-export const sweepAddresses = async (database: Database, now = new Date()): Promise<number> =>
-  (await addressesIn(database).deleteMany({ expiresAt: { $lte: now } })).deletedCount;
