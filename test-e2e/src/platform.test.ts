@@ -127,6 +127,7 @@ function createRows(records: Records): readonly Row[] {
     ['DELETE', `/share-links/${link.id}`],
     ['GET', '/user/generate-websocket-token'],
     ['GET', '/rtt-tracking/get-imei-latest-location'],
+    ['GET', '/fleet'],
     ['GET', `/vehicles/${vehicle.id}/locations?simplify_m=10&limit=100`],
     ['GET', `/vehicles/${vehicle.id}/trips`],
     ['GET', `/vehicles/${vehicle.id}/list-dashcam-media?channelId=1&kind=image`],

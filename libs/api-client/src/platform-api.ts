@@ -628,6 +628,28 @@ export type paths = {
         patch?: never;
         trace?: never;
     };
+    "/api/fleet": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the visible vehicles as rows
+         * @description Returns all vehicles that the caller may see in one compact response without pages, for clients that show the whole fleet: up to 50000. With `updated_since`, the `generated_at` of an earlier response, it returns the rows that have changed since. If these are not known, it returns all rows, and `complete` is true: other vehicles are then no longer visible. `open_severity` is the highest severity of the events of the last 7 days without acknowledgement: `critical`, `warning` or null.
+         *
+         *     Roles: `superadmin`, `dealer`, `owner`, `admin`, `manager`, `viewer`, `driver`. The key requires the scope `read`.
+         */
+        get: operations["getFleet"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/unassigned-devices": {
         parameters: {
             query?: never;
@@ -3289,6 +3311,21 @@ export type components = {
             document_id: number | null;
             duration_ms: number;
         };
+        Fleet: {
+            /** @description Names of the values of each row, in their order. */
+            columns: ("vehicle_id" | "vehicle_no" | "name" | "vehicle_type" | "imei" | "group_ids" | "driver_id" | "driver_name" | "channel_ids" | "access" | "permissions" | "state" | "state_since" | "connected" | "latitude" | "longitude" | "speed" | "course" | "ignition" | "gps_valid" | "timestamp" | "open_severity")[];
+            /** @description One vehicle each. */
+            rows: unknown[][];
+            /** @description Vehicles that are no longer visible to the caller. */
+            removed: number[];
+            /** @description True if `rows` has every visible vehicle. */
+            complete: boolean;
+            /**
+             * Format: date-time
+             * @example 2026-01-31T08:15:30.000Z
+             */
+            generated_at: string;
+        };
         FoundUser: {
             id: number;
             /** @description The first letter, followed by ***. */
@@ -3499,6 +3536,7 @@ export type components = {
             address: string | null;
             /** @enum {string} */
             state: "moving" | "idle" | "stopped" | "offline" | "never_connected";
+            state_since: number | null;
             /** @enum {string} */
             source: "jt808" | "partner";
             backfilled: boolean;
@@ -4209,6 +4247,7 @@ export type components = {
             };
             /** @enum {string} */
             state: "moving" | "idle" | "stopped" | "offline" | "never_connected";
+            state_since: number | null;
             location: {
                 latitude: number;
                 longitude: number;
@@ -4551,6 +4590,7 @@ export type components = {
             permissions: string[];
             /** @enum {string} */
             state: "moving" | "idle" | "stopped" | "offline" | "never_connected";
+            state_since: number | null;
             location: components["schemas"]["Location"] | null;
             device: components["schemas"]["VehicleDevice"] | null;
             subscription: {
@@ -9708,6 +9748,131 @@ export interface operations {
                     "application/json": components["schemas"]["ApiError"];
                 };
             };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            431: components["responses"]["HeadersTooLarge"];
+            /** @description Unexpected server error. */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description A backend is unavailable, or the request took too long. */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+        };
+    };
+    getFleet: {
+        parameters: {
+            query?: {
+                /** @description RFC 3339, or milliseconds since 1970. */
+                updated_since?: string;
+            };
+            header?: {
+                /** @description The `ETag` of the stored response: 304 if it is unchanged. */
+                "If-None-Match"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    ETag: components["headers"]["ETag"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Fleet"];
+                        meta?: {
+                            /** @description JSON pointers to the ignored fields of the body. */
+                            ignored_fields?: string[];
+                        };
+                    };
+                };
+            };
+            /** @description The response is unchanged. */
+            304: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    ETag: components["headers"]["ETag"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The request is not valid. `details` lists each fault. */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description The API key or the token is missing or not valid. */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description The role or the key lacks the permission, or key and token belong to different accounts. */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description The record does not exist, or it is not visible to the caller. */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            408: components["responses"]["RequestTimeout"];
             /** @description Too many requests. */
             429: {
                 headers: {

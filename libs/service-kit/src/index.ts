@@ -38,7 +38,7 @@ export { compileBodyParser, getIgnoredFields, validationError } from './http/req
 export { getRawBody, getRequestContext } from './http/request-context.ts';
 export { defineRoute, Reply, type RequestContext, type Route, type RouteInput } from './http/route.ts';
 export { getSentNames, SentNames } from './http/sent-names.ts';
-export { createContentSender, createDocumentSender } from './http/static-content.ts';
+export { computeEtag, createContentSender, createDocumentSender, sendWithEtag } from './http/static-content.ts';
 export { serveSwaggerUi } from './http/swagger-ui.ts';
 export { compileBody, compileParameters } from './http/validate.ts';
 export { describeErrors } from './http/validation-messages.ts';

@@ -164,9 +164,11 @@ const createRequestBody = (route: Route, schemas: Schemas): Record<string, unkno
   ),
 });
 
+const hasEtag = (route: Route): boolean => route.isStatic === true || route.hasEtag === true;
+
 /** Header with which a client revalidates a stored response. */
 const conditionalHeaders = (route: Route): Readonly<Record<string, HeaderInfo>> =>
-  route.isStatic === true
+  hasEtag(route)
     ? {
         'If-None-Match': {
           description: 'The `ETag` of the stored response: 304 if it is unchanged.',
@@ -176,7 +178,7 @@ const conditionalHeaders = (route: Route): Readonly<Record<string, HeaderInfo>> 
     : {};
 
 const notModifiedResponse = (route: Route): Record<string, unknown> =>
-  route.isStatic === true
+  hasEtag(route)
     ? {
         304: {
           description: 'The response is unchanged.',
@@ -193,7 +195,7 @@ function successResponses(route: Route, schemas: Schemas): Record<string, unknow
   const content = Object.fromEntries(
     [route.contentType ?? 'application/json'].flat().map((type) => [type, { schema }]),
   );
-  const tag: readonly HeaderName[] = route.isStatic === true ? ['ETag'] : [];
+  const tag: readonly HeaderName[] = hasEtag(route) ? ['ETag'] : [];
   const response = { headers: headerRefs('X-Request-Id', ...tag, ...rateLimitHeadersFor(route)), content };
   const descriptions = { ...(route.returns200 === false ? {} : { 200: 'Success.' }), ...route.extraSuccesses };
   return Object.fromEntries(

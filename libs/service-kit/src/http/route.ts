@@ -57,6 +57,8 @@ export interface Route {
   readonly response?: TSchema;
   /** True for a response that only a deployment changes: it has an ETag, and `If-None-Match` gets 304. */
   readonly isStatic?: boolean;
+  /** True for a handler that sends its response with `sendWithEtag`. */
+  readonly hasEtag?: boolean;
   /** Content types of the response, default application/json. */
   readonly contentType?: string | readonly string[];
   /** Successful statuses in addition to 200 with the same body; a sentence each. */

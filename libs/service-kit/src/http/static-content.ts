@@ -3,8 +3,8 @@ import type { Response } from 'express';
 import fresh from 'fresh';
 
 /**
- * Sends content that only a deployment changes, with an ETag of its bytes, or 304 if `If-None-Match` has the same. The
- * tag is weak, because one content is sent in several encodings. The content type must be set.
+ * Sends content with an ETag of its bytes, or 304 if `If-None-Match` has the same. The tag is weak,
+ * because one content is sent in several encodings. The content type must be set.
  */
 export function sendWithEtag(response: Response, content: string | Buffer, etagValue = computeEtag(content)): void {
   response.set('ETag', etagValue).vary('Accept-Encoding');
@@ -15,7 +15,8 @@ export function sendWithEtag(response: Response, content: string | Buffer, etagV
   response.send(isNotModified ? '' : content);
 }
 
-const computeEtag = (content: string | Buffer): string => etag(content, { weak: true });
+/** Returns the weak ETag of a content. */
+export const computeEtag = (content: string | Buffer): string => etag(content, { weak: true });
 
 /** Returns a sender of content that is built and tagged once, at its first request. */
 export function createContentSender(build: () => string | Buffer): (response: Response) => void {

@@ -13,6 +13,7 @@ import { dealerRoutes } from '../domains/dealers/routes.ts';
 import { documentRoutes } from '../domains/documents/routes.ts';
 import { downloadRoutes } from '../domains/downloads/routes.ts';
 import { driverRoutes } from '../domains/drivers/routes.ts';
+import { fleetRoutes } from '../domains/fleet-index/routes.ts';
 import { geocodingRoutes } from '../domains/geocoding/routes.ts';
 import { geofenceRoutes } from '../domains/geofences/routes.ts';
 import { realtimeRoutes } from '../domains/last-positions/routes.ts';
@@ -53,6 +54,7 @@ const routeFactories: readonly RouteFactory[] = [
   (deps) => accountRoutes(deps, createAccountHooks(deps)),
   auditRoutes,
   (deps) => vehicleRoutes(deps, createVehicleHooks(deps)),
+  fleetRoutes,
   unassignedDeviceRoutes,
   (deps) => positionRoutes(deps, (...args) => findNotificationTimes(deps, ...args)),
   dashcamRoutes,

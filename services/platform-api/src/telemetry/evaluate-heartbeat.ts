@@ -1,5 +1,7 @@
+import { withStateChange } from '../domains/last-positions/rules.ts';
 import type { LastLocation } from '../domains/last-positions/schema.ts';
 import type { VehicleState } from '../domains/vehicle-states/vehicle-state.ts';
+import type { VehicleThresholds } from '../platform/thresholds.ts';
 import type { Rule, RuleContext } from '../rules/rule.ts';
 import type { DecodedHeartbeat } from './decode-report.ts';
 import type { Evaluation, StateOrigin } from './evaluate-report.ts';
@@ -33,7 +35,8 @@ export function evaluateHeartbeat(
   const newestHeartbeat: Heartbeat = { timestamp, ignition, batteryPercent, externalVoltage, signal };
   const latestReadings = withHeartbeat(previousReadings(before), newestHeartbeat);
   const lastReceivedAtMs = Math.max(receivedAtMs, last.heardAtMs ?? 0);
-  const location = { ...last, ...latestReadings.values, heardAtMs: lastReceivedAtMs };
+  const heard = { ...last, ...latestReadings.values, heardAtMs: lastReceivedAtMs };
+  const location = withStateChange(before?.location, heard, lastReceivedAtMs, context.settings);
   const report = toReport(heartbeat, location);
   const passed = runRules(before?.rules, rules, context, (rule) => (rule.takesHeartbeats === true ? report : null));
   const state: VehicleState = {
@@ -70,13 +73,16 @@ export const withNewerReadings = (before: VehicleState | null, position: LastLoc
 export function nextState(
   before: VehicleState | null,
   position: LastLocation,
+  thresholds: VehicleThresholds,
 ): Pick<VehicleState, 'location' | 'heartbeat' | 'latestReadings'> {
-  if (before?.heartbeat === undefined) return { location: position };
+  const withState = (location: LastLocation): LastLocation =>
+    withStateChange(before?.location, location, position.serverTimestamp, thresholds);
+  if (before?.heartbeat === undefined) return { location: withState(position) };
   const { heartbeat } = before;
   const latestReadings = withPosition(previousReadings(before), position);
-  if (position.source !== 'partner') return { location: position, heartbeat, latestReadings };
+  if (position.source !== 'partner') return { location: withState(position), heartbeat, latestReadings };
   const location = { ...position, ...latestReadings.values, heardAtMs: before.location.heardAtMs };
-  return { location, heartbeat, latestReadings };
+  return { location: withState(location), heartbeat, latestReadings };
 }
 
 /** State of a device that sent heartbeats before its first position. */

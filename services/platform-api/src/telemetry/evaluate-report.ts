@@ -92,7 +92,7 @@ function applyReport(
     (rule) => (report.isLate && !rule.takesLate ? null : rule.takesHeartbeats === true ? updated : report),
   );
   const { location, heartbeat, latestReadings } =
-    before !== null && report.isLate ? before : nextState(before, report.position);
+    before !== null && report.isLate ? before : nextState(before, report.position, context.settings);
   const state: VehicleState = {
     ...origin,
     vehicleId: context.vehicle.id,

@@ -1,6 +1,6 @@
 import type { Bus, LiveEvent } from '@fleet/bus';
 import { type LocationResponse, toLocationResponse } from '../domains/last-positions/responses.ts';
-import { deriveState, lastReceivedMs } from '../domains/last-positions/rules.ts';
+import { deriveState, deriveStateSince, lastReceivedMs } from '../domains/last-positions/rules.ts';
 import { publishLive } from '../event-consumers/publish-live.ts';
 import type { VehicleThresholds } from '../platform/thresholds.ts';
 import type { VehicleUpdate } from './evaluate-batch.ts';
@@ -31,7 +31,8 @@ export function publishPositions(
     const state = deriveState(each.state.location, nowMs, thresholds);
     const isBack = wasOffline && state !== 'offline';
     if (isBack) returned.set(each.known.imei, lastReceivedMs(each.state.location));
-    const events = eventsOf(each, state, wasOffline ? null : previous);
+    const stateSinceMs = deriveStateSince(each.state.location, nowMs, thresholds);
+    const events = eventsOf(each, { state, stateSinceMs }, wasOffline ? null : previous);
     const { accountId } = each.known.vehicle;
     const known = byAccount.get(accountId);
     if (known === undefined) byAccount.set(accountId, events);
@@ -44,11 +45,11 @@ export function publishPositions(
 /** `previous`: the earlier state if its change is published. */
 function eventsOf(
   { known, state: { location: newest } }: VehicleUpdate,
-  state: LocationResponse['state'],
+  { state, stateSinceMs }: { readonly state: LocationResponse['state']; readonly stateSinceMs: number | null },
   previous: string | null,
 ): Omit<LiveEvent, 'atMs'>[] {
   const { _id: vehicleId, driverId } = known.vehicle;
-  const location = toLocationResponse(newest, { vehicleId, driverId, state });
+  const location = toLocationResponse(newest, { vehicleId, driverId, state, stateSinceMs });
   const events: Omit<LiveEvent, 'atMs'>[] = [{ type: 'location', vehicleId, data: location }];
   if (previous !== null && previous !== state)
     events.push({
@@ -60,6 +61,7 @@ function eventsOf(
         connected: true,
         state,
         previous_state: previous,
+        state_since: stateSinceMs,
         last_seen: new Date(lastReceivedMs(newest)).toISOString(),
       },
     });

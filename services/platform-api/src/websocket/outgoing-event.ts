@@ -108,7 +108,7 @@ function dataFor(audience: Audience, type: LiveEventType, data: Data): Data {
 
 const publicFields: Readonly<Partial<Record<LiveEventType, readonly string[]>>> = {
   location: ['latitude', 'longitude', 'speed', 'course', 'timestamp'],
-  status: ['connected', 'state', 'previous_state', 'last_seen'],
+  status: ['connected', 'state', 'previous_state', 'state_since', 'last_seen'],
 };
 
 /** Returns only the fields that a share link shows. */

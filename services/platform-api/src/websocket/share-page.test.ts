@@ -72,6 +72,7 @@ describe('a share page', () => {
       connected: true,
       state: 'moving',
       previous_state: 'idle',
+      state_since: null,
       last_seen: null,
     });
     page.send({ type: 'subscribe', events: ['command'], id: 3 });

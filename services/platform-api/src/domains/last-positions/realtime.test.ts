@@ -4,7 +4,7 @@ import { writeLastLocation } from '../../testing/last-location.ts';
 import { type Client, PlatformHarness } from '../../testing/platform-harness.ts';
 import { testPosition } from '../../testing/positions.ts';
 import { defaultThresholds } from '../../testing/thresholds.ts';
-import { deriveState } from './rules.ts';
+import { deriveState, withStateChange } from './rules.ts';
 import type { LastLocation } from './schema.ts';
 import { readLastLocations } from './store.ts';
 import { readWebsocketToken, websocketUrl } from './websocket-tokens.ts';
@@ -56,6 +56,43 @@ describe('deriveState', () => {
   });
   it('returns never_connected without a position', () =>
     expect(deriveState(null, now, defaultThresholds)).toBe('never_connected'));
+});
+
+describe('withStateChange', () => {
+  const start = 10_000_000;
+  const report = (atMs: number, more: Partial<LastLocation>): LastLocation => ({
+    ...testPosition('1'),
+    serverTimestamp: atMs,
+    slowSinceMs: null,
+    ignition: true,
+    ...more,
+  });
+  const apply = (before: LastLocation | undefined, next: LastLocation): LastLocation =>
+    withStateChange(before, next, next.serverTimestamp, defaultThresholds);
+
+  it('keeps the time while the state stays, and begins again with another state', () => {
+    const moving = apply(undefined, report(start, { speed: 50 }));
+    const still = apply(moving, report(start + 60_000, { speed: 60 }));
+    expect(still.stateChange).toEqual({ state: 'moving', atMs: start });
+    const off = apply(still, report(start + 90_000, { speed: 0, ignition: false, slowSinceMs: start + 90_000 }));
+    expect(off.stateChange).toEqual({ state: 'stopped', atMs: start + 90_000 });
+    const on = apply(off, report(start + 500_000, { speed: 0, slowSinceMs: start + 90_000 }));
+    expect(on.stateChange).toEqual({ state: 'idle', atMs: start + 500_000 });
+  });
+
+  it('counts idling from the moment at which the vehicle stopped', () => {
+    const moving = apply(undefined, report(start, { speed: 50 }));
+    const slow = apply(moving, report(start + 10_000, { speed: 0, slowSinceMs: start + 10_000 }));
+    expect(slow.stateChange).toEqual({ state: 'moving', atMs: start });
+    const idle = apply(slow, report(start + 80_000, { speed: 0, slowSinceMs: start + 10_000 }));
+    expect(idle.stateChange).toEqual({ state: 'idle', atMs: start + 10_000 });
+  });
+
+  it('begins again after a time of silence', () => {
+    const moving = apply(undefined, report(start, { speed: 50 }));
+    const back = apply(moving, report(start + 3_600_000, { speed: 50 }));
+    expect(back.stateChange).toEqual({ state: 'moving', atMs: start + 3_600_000 });
+  });
 });
 
 describe('newest positions', () => {
@@ -163,6 +200,7 @@ describe('GET /api/rtt-tracking/get-imei-latest-location', () => {
       driver_id: null,
       address: null,
       state: 'stopped',
+      state_since: null,
       source: 'jt808',
       backfilled: false,
       timestamp: now - 5_000,

@@ -24,6 +24,12 @@ export const locationResponseSchema = Type.Object(
     driver_id: nullable(recordId),
     address: nullable(Type.String()),
     state: stringEnum(vehicleStates),
+    state_since: nullable(
+      Type.Integer({
+        description:
+          'Server time since which the vehicle has had the state, in milliseconds since 1970; null if unknown.',
+      }),
+    ),
     source: stringEnum(['jt808', 'partner']),
     backfilled: Type.Boolean(),
     timestamp: Type.Integer({ description: 'Time of the terminal, in milliseconds since 1970.' }),
@@ -41,6 +47,7 @@ export interface LocationFrame {
   readonly driverId: number | null;
   readonly address?: string | null;
   readonly state: VehicleState;
+  readonly stateSinceMs?: number | null;
 }
 
 export const toLocationResponse = (location: LastLocation, frame: LocationFrame): LocationResponse => ({
@@ -63,6 +70,7 @@ export const toLocationResponse = (location: LastLocation, frame: LocationFrame)
   driver_id: frame.driverId,
   address: frame.address ?? null,
   state: frame.state,
+  state_since: frame.stateSinceMs ?? null,
   source: location.source,
   backfilled: location.backfilled,
   timestamp: location.timestamp,

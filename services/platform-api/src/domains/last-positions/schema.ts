@@ -33,6 +33,11 @@ export interface LastLocation {
   readonly backfilled: boolean;
   /** Server time since which the speed has been below `movingFromKmh`; null while it is not. */
   readonly slowSinceMs: number | null;
+  /**
+   * State of the vehicle after the newest message, and the server time since which it has had that state. Absent in
+   * records without that time.
+   */
+  readonly stateChange?: { readonly state: VehicleState; readonly atMs: number } | undefined;
   /** Time of the position by the terminal's clock. */
   readonly timestamp: number;
   readonly serverTimestamp: number;

@@ -101,6 +101,26 @@ export const findSince = (
   return records.collection<Notification>(collectionName).find(filter).sort({ _id: -1 }).limit(limit).toArray();
 };
 
+/** Largest number of open events that are read. */
+const maxOpen = 20_000;
+
+/** Returns the vehicles of the newest events of an account without acknowledgement. */
+export const findOpen = (
+  records: RecordStore,
+  { accountId, vehicleIds }: { readonly accountId: number; readonly vehicleIds?: readonly number[] },
+  severity: Notification['severity'],
+  since: Date,
+): Promise<Pick<Notification, 'vehicleId'>[]> => {
+  const ofVehicles = vehicleIds === undefined ? {} : { vehicleId: { $in: [...vehicleIds] } };
+  const filter: object = { accountId, createdAt: { $gte: since }, severity, acknowledgedAt: null, ...ofVehicles };
+  return records
+    .collection<Notification>(collectionName)
+    .find(filter, { projection: { vehicleId: 1 } })
+    .sort({ createdAt: -1 })
+    .limit(maxOpen)
+    .toArray();
+};
+
 const laterThan = ({ _id, createdAt }: Notification): Filter => ({
   $or: [{ _id: { $gt: _id } }, { _id: { $lt: _id }, createdAt: { $gt: createdAt } }],
 });

@@ -81,6 +81,7 @@ describe('GET /api/vehicles/:vehicleId/locations', () => {
       driver_id: 7,
       address: null,
       state: 'moving',
+      state_since: null,
       source: 'jt808',
       backfilled: false,
       timestamp: morning + 60_000,

@@ -65,6 +65,7 @@ export function toSharedViewResponse(
     label: link.label,
     vehicle: { name: vehicle.name, vehicle_no: vehicle.vehicleNo, vehicle_type: vehicle.vehicleType },
     state: now.state,
+    state_since: now.stateSinceMs,
     location: location && {
       latitude: location.latitude,
       longitude: location.longitude,

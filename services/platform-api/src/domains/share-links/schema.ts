@@ -120,6 +120,7 @@ export const sharedViewResponseSchema = Type.Object(
     label: nullable(Type.String()),
     vehicle: Type.Object({ name: Type.String(), vehicle_no: Type.String(), vehicle_type: Type.String() }),
     state: stringEnum(vehicleStates),
+    state_since: nullable(Type.Integer({ description: 'Since when, in milliseconds since 1970; null if unknown.' })),
     location: nullable(
       Type.Object({
         latitude: Type.Number(),

@@ -224,6 +224,7 @@ describe('GET /api/public/share-links/:slug', () => {
       label: 'On the way',
       vehicle: { name: 'Van', vehicle_no: `SL${vehicles}`, vehicle_type: 'van' },
       state: 'moving',
+      state_since: null,
       location: { latitude: 48.1, longitude: 11.5, speed: 36, course: 90, timestamp: expect.any(Number) },
       track: [[48.1, 11.5, expect.any(Number)]],
       destination: { latitude: 48.2, longitude: 11.6, name: 'Depot' },

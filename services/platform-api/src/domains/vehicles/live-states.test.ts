@@ -40,6 +40,32 @@ describe('state of a vehicle', () => {
     expect(deriveLiveState(session, position, atMs, defaultThresholds).state).toBe(state);
   });
 
+  it.each([
+    [
+      'offline since the last position',
+      undefined,
+      location({ serverTimestamp: atMs - 11 * minute }),
+      atMs - 11 * minute,
+    ],
+    [
+      'offline since the last heartbeat',
+      device(atMs - 11 * minute),
+      location({ serverTimestamp: atMs - 20 * minute }),
+      atMs - 11 * minute,
+    ],
+    ['idle since it stopped', device(atMs), location(), atMs - 2 * minute],
+    [
+      'moving since its recorded change',
+      device(atMs),
+      location({ speed: 9, stateChange: { state: 'moving', atMs: 7 } }),
+      7,
+    ],
+    ['stopped since its session began, with heartbeats only', device(atMs), undefined, atMs - 60 * minute],
+    ['never connected', undefined, undefined, null],
+  ] as const)('has the time since which it lasts: %s', (_case, session, position, since) => {
+    expect(deriveLiveState(session, position, atMs, defaultThresholds).stateSinceMs).toBe(since);
+  });
+
   it('has the number as the terminal sends it, and the position with the state of the vehicle', () => {
     const now = deriveLiveState(
       device(atMs),

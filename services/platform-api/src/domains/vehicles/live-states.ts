@@ -3,7 +3,7 @@ import { type DeviceState, type Redis, readDevices } from '@fleet/storage';
 import type { VehicleThresholds } from '../../platform/thresholds.ts';
 import { lastLocationsIfKnown } from '../last-positions/queries.ts';
 import { toLocationResponse } from '../last-positions/responses.ts';
-import { deriveState, lastReceivedMs } from '../last-positions/rules.ts';
+import { deriveState, deriveStateSince, lastReceivedMs } from '../last-positions/rules.ts';
 import type { LastLocation } from '../last-positions/schema.ts';
 import { toDetailsResponse } from './device-details.ts';
 import type { DeviceResponse, VehicleResponse } from './schema.ts';
@@ -11,6 +11,8 @@ import type { DeviceResponse, VehicleResponse } from './schema.ts';
 /** Current state of a terminal. */
 export interface VehicleLiveState {
   readonly state: VehicleResponse['state'];
+  /** Server time since which the vehicle has had the state; null if unknown. */
+  readonly stateSinceMs: number | null;
   readonly location: LastLocation | null;
   readonly device: DeviceResponse | null;
   /** Number in the form that the terminal sends. */
@@ -20,6 +22,7 @@ export interface VehicleLiveState {
 /** State of a vehicle without a terminal, or whose terminal never sent anything. */
 export const neverConnected: VehicleLiveState = {
   state: 'never_connected',
+  stateSinceMs: null,
   location: null,
   device: null,
   displayImei: null,
@@ -56,20 +59,38 @@ export function deriveLiveState(
   const isRecentlySeen = device !== undefined && atMs - device.lastSeenMs <= thresholds.offlineAfterMs;
   // A terminal that sends only heartbeats counts as standing still.
   const sendsOnlyHeartbeats = isRecentlySeen && (positionState === 'offline' || positionState === 'never_connected');
+  const isLost = device !== undefined && location === undefined;
+  const state = sendsOnlyHeartbeats ? 'stopped' : isLost ? 'offline' : positionState;
   return {
-    state: sendsOnlyHeartbeats ? 'stopped' : device !== undefined && location === undefined ? 'offline' : positionState,
+    state,
+    stateSinceMs: findStateSince(state, device, location, atMs, thresholds),
     location: location ?? null,
     device: device === undefined ? toPartnerDeviceResponse(location, atMs, thresholds) : toDeviceResponse(device),
     displayImei: device?.phone ?? location?.imei ?? null,
   };
 }
 
+function findStateSince(
+  state: VehicleLiveState['state'],
+  device: DeviceState | undefined,
+  location: LastLocation | undefined,
+  atMs: number,
+  thresholds: VehicleThresholds,
+): number | null {
+  const lastPositionMs = location === undefined ? 0 : lastReceivedMs(location);
+  if (device !== undefined && state === 'offline') return Math.max(lastPositionMs, device.lastSeenMs);
+  if (location !== undefined && state === deriveState(location, atMs, thresholds))
+    return deriveStateSince(location, atMs, thresholds);
+  // The terminal sends only heartbeats.
+  return device === undefined ? null : Math.max(lastPositionMs, device.onlineSinceMs);
+}
+
 /** Returns the newest position for the response of a vehicle, with the state of the vehicle. */
 export const toCurrentLocation = (
-  { location, state }: VehicleLiveState,
+  { location, state, stateSinceMs }: VehicleLiveState,
   vehicle: { readonly id: number; readonly driverId: number | null },
 ): VehicleResponse['location'] =>
-  location && toLocationResponse(location, { vehicleId: vehicle.id, driverId: vehicle.driverId, state });
+  location && toLocationResponse(location, { vehicleId: vehicle.id, driverId: vehicle.driverId, state, stateSinceMs });
 
 const unknownDetails = toDetailsResponse({});
 

@@ -43,6 +43,7 @@ export function toVehicleResponse(
     access,
     permissions: [...permissions],
     state: now.state,
+    state_since: now.stateSinceMs,
     location: toCurrentLocation(now, { id: vehicle._id, driverId: isOwn ? vehicle.driverId : null }),
     device: now.device,
     subscription: isOwn ? subscription : null,

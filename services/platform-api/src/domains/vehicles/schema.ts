@@ -202,6 +202,12 @@ export const vehicleResponseSchema = Type.Object(
     access: stringEnum(['owner', 'shared'], { description: '`shared`: the caller sees the vehicle through a share.' }),
     permissions: Type.Array(Type.String(), { description: 'Permissions of the caller for the vehicle.' }),
     state: stringEnum(vehicleStateNames),
+    state_since: nullable(
+      Type.Integer({
+        description:
+          'Server time since which the vehicle has had the state, in milliseconds since 1970; null if unknown.',
+      }),
+    ),
     location: nullable(locationResponseSchema),
     device: nullable(deviceResponseSchema),
     subscription: nullable(subscriptionResponse),

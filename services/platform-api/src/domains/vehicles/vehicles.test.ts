@@ -79,6 +79,7 @@ describe('vehicles', () => {
       access: 'owner',
       permissions: ['view', 'live_video', 'history_video', 'notifications', 'commands'],
       state: 'never_connected',
+      state_since: null,
       location: null,
       device: null,
       subscription: null,

@@ -80,6 +80,17 @@ export async function visibleVehicles(
   return found.map((vehicle) => ({ vehicle, ...accessTo(vehicle, caller, shares.get(vehicle._id)) }));
 }
 
+/** Returns some fields of all vehicles that the caller may see, with the caller's access. */
+export async function visibleVehicleFields<const K extends keyof Vehicle & string>(
+  { records }: Store,
+  caller: Viewer,
+  fields: readonly K[],
+): Promise<(VehicleAccess & { readonly vehicle: Pick<Vehicle, K | '_id' | 'accountId' | 'ownerUserId'> })[]> {
+  const { scope, shares } = await findVisibility({ records }, caller);
+  const found = await vehicleCollection(records).project(scope, [...fields, 'accountId', 'ownerUserId']);
+  return found.map((vehicle) => ({ vehicle, ...accessTo(vehicle, caller, shares.get(vehicle._id)) }));
+}
+
 /**
  * Returns a vehicle that the caller may see; throws 404 if it is not visible, and 403 if the caller lacks the
  * permission.

@@ -135,6 +135,7 @@ export class OnlineStatusChecker {
       connected: current.connected,
       state: current.state,
       previous_state: previousState,
+      state_since: current.stateSinceMs,
       last_seen: new Date(current.seenMs).toISOString(),
     };
     publishLive(this.#deps.bus, vehicle.accountId, [{ type: 'status', vehicleId: vehicle._id, data }]);

@@ -95,6 +95,7 @@ describe('the online status', () => {
       connected: false,
       state: 'offline',
       previous_state: 'stopped',
+      state_since: lastMs,
       last_seen: new Date(lastMs).toISOString(),
     });
 

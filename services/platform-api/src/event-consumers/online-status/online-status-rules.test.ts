@@ -38,6 +38,7 @@ const current = (more: Partial<CurrentStatus> = {}): CurrentStatus => ({
   isOffline: false,
   seenMs: nowMs,
   state: 'stopped',
+  stateSinceMs: null,
   device: sessionSince(nowMs - minuteMs),
   location: reportedAt(nowMs),
   ...more,

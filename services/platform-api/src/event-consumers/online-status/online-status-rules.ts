@@ -35,6 +35,7 @@ export interface CurrentStatus {
   readonly connected: boolean;
   readonly isOffline: boolean;
   readonly state: string;
+  readonly stateSinceMs: number | null;
   readonly device: DeviceState | undefined;
   readonly location: LastLocation | undefined;
 }
@@ -69,6 +70,7 @@ export function deriveStatus(
     connected: live.device?.connected ?? false,
     isOffline,
     state: isOffline ? 'offline' : live.state,
+    stateSinceMs: isOffline ? seenMs : live.stateSinceMs,
     device,
     location,
   };
