@@ -35,8 +35,8 @@ export function evaluateHeartbeat(
   const newestHeartbeat: Heartbeat = { timestamp, ignition, batteryPercent, externalVoltage, signal };
   const latestReadings = withHeartbeat(previousReadings(before), newestHeartbeat);
   const lastReceivedAtMs = Math.max(receivedAtMs, last.heardAtMs ?? 0);
-  const heard = { ...last, ...latestReadings.values, heardAtMs: lastReceivedAtMs };
-  const location = withStateChange(before?.location, heard, lastReceivedAtMs, context.settings);
+  const received = { ...last, ...latestReadings.values, heardAtMs: lastReceivedAtMs };
+  const location = withStateChange(before?.location, received, lastReceivedAtMs, context.settings);
   const report = toReport(heartbeat, location);
   const passed = runRules(before?.rules, rules, context, (rule) => (rule.takesHeartbeats === true ? report : null));
   const state: VehicleState = {

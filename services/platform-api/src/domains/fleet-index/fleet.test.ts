@@ -158,7 +158,7 @@ describe('GET /api/fleet', () => {
     await notifications.insertMany([record(901_001, 'warning'), record(901_002, 'critical')] as never);
     const severity = async () => toRecords(await readFleet(owner)).get(vehicle.id)?.['open_severity'];
     expect(await severity()).toBe('critical');
-    await notifications.updateOne({ _id: 901_002 } as never, { $set: { acknowledgedAt: new Date() } });
+    await notifications.updateOne({ _id: 901_002 }, { $set: { acknowledgedAt: new Date() } });
     expect(await severity()).toBe('warning');
   });
 

@@ -9,7 +9,7 @@ export type OpenSeverity = (typeof openSeverities)[number];
 /** Older events no longer mark a vehicle. */
 export const openEventDays = 7;
 
-/** Returns the highest severity of the recent events of each vehicle that nobody has acknowledged. */
+/** Returns the highest severity of the recent events of each vehicle without an acknowledgement. */
 export async function findOpenSeverities(
   records: RecordStore,
   of: { readonly accountId: number; readonly vehicleIds?: readonly number[] },

@@ -81,7 +81,7 @@ export async function visibleVehicles(
 }
 
 /** Returns some fields of all vehicles that the caller may see, with the caller's access. */
-export async function visibleVehicleFields<const K extends keyof Vehicle & string>(
+export async function visibleVehicleFields<const K extends keyof Vehicle>(
   { records }: Store,
   caller: Viewer,
   fields: readonly K[],
