@@ -87,7 +87,7 @@ function fingerprintOfSources() {
       // Built by Vite, and part of no bundle.
       if (name === 'dashboard') continue;
       const folder = join(root, group, name, 'dist');
-      const files = existsSync(folder) ? readdirSync(folder, { recursive: true }) : [];
+      const files = existsSync(folder) ? readdirSync(folder, { recursive: true, encoding: 'utf8' }) : [];
       for (const file of files.toSorted((a, b) => (a < b ? -1 : 1))) {
         if (!file.endsWith('.js') || file.startsWith('bundle')) continue;
         const { size, mtimeMs } = statSync(join(folder, file));

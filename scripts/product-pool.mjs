@@ -48,7 +48,10 @@ export class ProductPool {
   #products = [];
   #ids = 0;
   #files = 0;
-  /** Allows one change at a time: two concurrent starts would find the same ports free. */
+  /**
+   * Allows one change at a time: two concurrent starts would find the same ports free.
+   * @type {Promise<unknown>}
+   */
   #last = Promise.resolve();
 
   constructor(server, folder) {
@@ -70,7 +73,7 @@ export class ProductPool {
     });
     await new Promise((resolve, reject) => {
       server.once('error', reject);
-      server.listen(0, '127.0.0.1', resolve);
+      server.listen(0, '127.0.0.1', () => resolve(undefined));
     });
     return pool;
   }
@@ -93,6 +96,10 @@ export class ProductPool {
     return { id, dataDir, file: this.#files };
   }
 
+  /**
+   * @template Result
+   * @param {() => Promise<Result>} work
+   */
   async #inTurn(work) {
     const mine = this.#last.then(work, work);
     this.#last = mine.catch(() => undefined);

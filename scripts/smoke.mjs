@@ -9,6 +9,10 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const dataDir = resolve(root, process.env.DATA_DIR || '.data');
 const flvBytes = 100_000;
 
+/**
+ * @param {string} sentence
+ * @returns {never}
+ */
 function fail(sentence) {
   console.error(`FAILED: ${sentence}`);
   process.exit(1);

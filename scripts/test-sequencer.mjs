@@ -12,14 +12,16 @@ function estimateSeconds(path) {
   const own = slowTests[relative(root, path)];
   if (own !== undefined) return own;
   if (!path.endsWith('.mjs')) return usualSeconds;
+  /** @type {string[]} */
   const files = readFileSync(path, 'utf8').match(/[^"]+\.test\.ts/g) ?? [];
   return files.reduce((sum, file) => sum + (slowTests[file] ?? usualSeconds), 0);
 }
 
 export default class SlowestFirst {
+  /** @param {{ path: string }[]} tests */
   sort(tests) {
     const estimates = new Map(tests.map((test) => [test, estimateSeconds(test.path)]));
-    return tests.toSorted((left, right) => estimates.get(right) - estimates.get(left));
+    return tests.toSorted((left, right) => (estimates.get(right) ?? 0) - (estimates.get(left) ?? 0));
   }
 
   cacheResults() {}

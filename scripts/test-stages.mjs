@@ -36,6 +36,10 @@ async function prepare(title, work) {
   }
 }
 
+/**
+ * @param {StageOptions} options
+ * @param {number} workers
+ */
 function jestArgs({ patterns = [], args = [] }, workers) {
   // With a pattern, one of the two stages may have no matching file.
   const some = patterns.length > 0 ? ['--passWithNoTests', ...patterns] : [];

@@ -73,11 +73,9 @@ if (!(await install())) {
   const built = await build();
   addResult('Types: sources', built.seconds, built.ok ? { passed: 1 } : { failed: 1 });
   if (isWanted('lint')) {
-    await check('Types: tests', process.execPath, [
-      join(root, 'node_modules', 'typescript', 'bin', 'tsc'),
-      '-p',
-      'tsconfig.tests.json',
-    ]);
+    const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
+    await check('Types: tests', process.execPath, [tsc, '-p', 'tsconfig.tests.json']);
+    await check('Types: scripts', process.execPath, [tsc, '-p', 'tsconfig.scripts.json']);
     await check('Lint (oxlint)', local('oxlint'), ['--type-aware', '--deny-warnings']);
     await check('Format (biome)', local('biome'), ['check', '.']);
     await check('Vocabulary', process.execPath, [join(root, 'scripts', 'check-vocabulary.mjs')]);

@@ -43,6 +43,7 @@ try {
   const call = async (path, body) => {
     const init = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) };
     const response = await fetch(`${base}/api${path}`, { headers, ...init });
+    /** @type {any} */
     const result = await response.json();
     if (!response.ok) throw new Error(`${path}: ${response.status} ${JSON.stringify(result)}`);
     return result.data ?? result;

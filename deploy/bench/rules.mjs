@@ -9,19 +9,23 @@ import {
   encodeBody,
   locationReport,
 } from '../../libs/jt808/dist/index.js';
+import { readEnv } from '../../libs/service-kit/dist/index.js';
 import { buildShape } from '../../services/platform-api/dist/domains/geofences/shapes.js';
 import { createPath, routeDefaults } from '../../services/platform-api/dist/domains/planned-routes/rules.js';
 import { destination } from '../../services/platform-api/dist/geometry/positions.js';
+import { thresholdSettings } from '../../services/platform-api/dist/platform/thresholds.js';
 import { rules } from '../../services/platform-api/dist/rules/index.js';
-import { defaultRuleSettings } from '../../services/platform-api/dist/rules/settings.js';
+import { readRuleSettings, ruleSettings } from '../../services/platform-api/dist/rules/rule-settings.js';
 import { decodeReport, deviceTimestamp } from '../../services/platform-api/dist/telemetry/decode-report.js';
 
 const rounds = Number(process.env.ROUNDS ?? 2);
 const vehicleCount = Number(process.env.VEHICLES ?? 1000);
 const [warmUpReports, reportsEach, everyMs] = [10, 60, 10_000];
 const reportsAtOnce = 100;
+/** @type {import('../../services/platform-api/dist/geometry/positions.js').Position} */
 const centre = [22.5, 114];
 const offset = '+08:00';
+const defaultSettings = readRuleSettings(readEnv({ ...ruleSettings, ...thresholdSettings }, {}));
 const beginMs = Date.parse('2026-01-31T02:00:00Z');
 
 /** Returns the same random numbers in every run (mulberry32). */
@@ -93,6 +97,7 @@ function geofences(count) {
     const middle = destination(centre, next() * 360, next() * 20_000);
     const isCircle = id % 2 === 0;
     const corner = (_corner, at) => destination(middle, at * 18, 150 + next() * 400);
+    /** @type {import('../../services/platform-api/dist/domains/geofences/shapes.js').ShapeInput} */
     const given = isCircle
       ? { type: 'circle', positions: [middle], radiusM: 100 + next() * 400, widthM: null }
       : { type: 'polygon', positions: Array.from({ length: 20 }, corner), radiusM: null, widthM: null };
@@ -137,7 +142,7 @@ const contextOf = (areas, lines) => ({
   },
   geofences: areas,
   routes: lines,
-  settings: defaultRuleSettings,
+  settings: defaultSettings,
 });
 
 const ignore = () => undefined;
@@ -156,6 +161,7 @@ function throughRules(context, isStored) {
     let [reports, findings] = [0, 0];
     for (const raw of readTelemetryBatch(payload))
       for (const decoded of decodeReport(raw, ignore)) {
+        if (decoded.kind === 'heartbeat') continue;
         reports += 1;
         const timestamp = deviceTimestamp(decoded, offset);
         const times = { timestamp, serverTimestamp: decoded.receivedAtMs, backfilled: false, slowSinceMs: null };
@@ -196,6 +202,7 @@ const median = (values) => {
 };
 
 const [few, many, lines] = [geofences(20), geofences(1000), routes(2)];
+/** @type {[name: string, make: () => (payload: Buffer) => { reports: number, findings: number }][]} */
 const workloads = [
   ['floor: decoded only', decodeOnly],
   ['all rules, no geofences', () => throughRules(contextOf([], []), false)],

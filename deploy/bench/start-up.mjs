@@ -127,6 +127,7 @@ async function logIn() {
   let headers = { 'content-type': 'application/json' };
   const post = async (path, body) => {
     const response = await fetch(`${base}/api${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
+    /** @type {any} */
     const result = await response.json();
     if (!response.ok) throw new Error(`${path}: ${response.status} ${JSON.stringify(result)}`);
     return result.data ?? result;

@@ -24,6 +24,7 @@ const loud = 2_000;
 
 const nowMs = () => performance.timeOrigin + performance.now();
 const isLoud = (pcm) => pcm.some((sample) => Math.abs(sample) > loud);
+/** @type {Buffer} */
 const silence = Buffer.alloc(2 * messageSamples);
 const tone = Buffer.from(createTone(900, { samples: messageSamples }).buffer);
 
@@ -31,6 +32,7 @@ const tone = Buffer.from(createTone(900, { samples: messageSamples }).buffer);
 async function measureToDriver(terminal, socket) {
   const frames = () => terminal.cameras.records.findLast(({ kind }) => kind === 'talk')?.receivedFrames ?? [];
   const delays = [];
+  /** @type {Buffer} */
   let message = silence;
   let loudSinceMs = null;
   const timer = setInterval(() => {
@@ -105,10 +107,10 @@ const product = await startProduct({ env: { ...raisedLimits, LOG_LEVEL: 'warn' }
 try {
   const { jt808, video_url: videoUrl } = product.runtime;
   console.log('| codec | direction | median, ms | 95 %, ms | longest, ms |\n| --- | --- | --- | --- | --- |');
-  for (const [index, audio] of ['g711a', 'g711u', 'g726', 'adpcm'].entries()) {
+  for (const [index, audio] of /** @type {const} */ (['g711a', 'g711u', 'g726', 'adpcm']).entries()) {
     const phone = `01380000900${index}`;
     const clips = createCameraClips(phone, { cacheDir: getDefaultCacheDir() });
-    const camera = { video: 'h264', audio };
+    const camera = /** @type {const} */ ({ video: 'h264', audio });
     const voice = { toneHz: 600, amplitude: 0 };
     const terminal = new SimulatedTerminal({ ...jt808, phone, reportIntervalMs: 0, clips, camera, voice });
     terminal.start();

@@ -28,11 +28,12 @@ export async function startReceiver(onNotification) {
     });
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
+  const { port } = /** @type {import('node:net').AddressInfo} */ (server.address());
   const receiver = {
     isAway: false,
     cert: certificate.cert,
     env: { WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8', WEBHOOK_CA_FILE: certFile },
-    url: `https://127.0.0.1:${server.address().port}/hook`,
+    url: `https://127.0.0.1:${port}/hook`,
     stop: () => {
       server.closeAllConnections();
       server.close();

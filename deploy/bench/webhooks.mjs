@@ -39,8 +39,10 @@ const bus = await openBus(NATS_URL, { name: 'bench', log });
 await ensureStreams(await bus.jetstreamManager(), { replicas: 1 });
 const database = openDatabase(mongo.href, { appName: 'bench' });
 const encryption = new Encryption(encryptionKey);
+/** @type {any} */
+const webhooks = database.collection('webhooks');
 for (let id = 1; id <= webhookCount; id += 1)
-  await database.collection('webhooks').insertOne({
+  await webhooks.insertOne({
     _id: id,
     accountId: 1,
     userId: id,

@@ -7,6 +7,7 @@ const poolSize = 20;
 const documents = 100;
 const client = await new MongoClient(url, { maxPoolSize: poolSize }).connect();
 const database = client.db(`measure_writes_${process.pid}`);
+/** @type {import('mongodb').Collection<{ _id: string, n: number }>} */
 const entries = database.collection('entries');
 const times = (count, make) => Array.from({ length: count }, (_, index) => make(index));
 
