@@ -13,7 +13,7 @@ import {
   serveSwaggerUi,
 } from '@fleet/service-kit';
 import type { Express, RequestHandler } from 'express';
-import { createDeviceAuthorizer } from './access/device-authorizer.ts';
+import { DeviceAuthorizer } from './access/device-authorizer.ts';
 import type { RateLimits } from './access/rate-limits.ts';
 import { apiBasePath, createApiDocument, createVideoDocument, partnerBasePath } from './api-document.ts';
 import type { Deps } from './deps.ts';
@@ -47,6 +47,7 @@ export function createDeviceApi(
   app.use(`${apiBasePath}/docs`, docsPage);
   const streamPaths = [historyStreamFlv(deps), realtimeStreamFlv(deps)].map(({ path }) => apiBasePath + path);
   app.use(streamPaths, allowPages(deps));
+  const authorizer = new DeviceAuthorizer(deps, httpDeps.limits);
   app.use(
     apiBasePath,
     createApi({
@@ -54,7 +55,7 @@ export function createDeviceApi(
       routes: deviceApiRoutes(deps),
       bodyLimitBytes,
       guard: (route, context) => deps.guard.authenticate(route, context, { acceptsSessions: false }),
-      admit: createDeviceAuthorizer(deps, httpDeps.limits),
+      admit: (...request) => authorizer.authorize(...request),
     }),
   );
   if (deps.config.PARTNER_COMMAND_ENABLED)
@@ -79,13 +80,14 @@ export function createVideoService(deps: Deps, httpDeps: { limits: RateLimits })
     '/docs',
     serveSwaggerUi({ title: 'Video service', specs: [{ name: 'Video service', url: '/openapi.json' }] }),
   );
+  const authorizer = new DeviceAuthorizer(deps, httpDeps.limits);
   app.use(
     createApi({
       log: deps.log,
       routes: videoRoutes(deps),
       bodyLimitBytes,
       guard: (route, context) => deps.guard.authenticate(route, context, { acceptsSessions: true }),
-      admit: createDeviceAuthorizer(deps, httpDeps.limits),
+      admit: (...request) => authorizer.authorize(...request),
     }),
   );
   app.use(...createErrorHandlers(deps.log));

@@ -31,72 +31,24 @@ interface DeviceRequest {
   readonly context: RequestContext;
 }
 
+type AuthorizerDeps = Pick<Deps, 'config' | 'guard' | 'mainStreamViewers' | 'redis' | 'uploads'>;
+
 /** Checks the caller's access to the device or upload of a request, and counts commands and opened channels. */
-export function createDeviceAuthorizer(
-  {
-    config,
-    guard,
-    mainStreamViewers,
-    redis,
-    uploads,
-  }: Pick<Deps, 'config' | 'guard' | 'mainStreamViewers' | 'redis' | 'uploads'>,
-  limits: RateLimits,
-) {
-  /**
-   * Counts a use of a device. A hidden device responds like a missing one here too, and its bucket is not counted.
-   */
-  const authorizeAndConsume = async (request: DeviceRequest): Promise<VideoAccess | undefined> => {
-    const { imei, channel, route, input, context } = request;
-    const isStream = route.bucket === 'stream';
-    const access = await guard.findAccess(imei, route, context);
-    const name = isStream ? `${imei}:${channel}` : imei;
-    const bucketKey = access === null ? `not visible to ${describeCaller(guard.getCaller(context))}:${name}` : name;
-    await limits.consume(isStream ? 'stream' : 'command', bucketKey, context);
-    const right = toDeviceRight(route, input);
-    // Talk starts its stream, so a missing device is not connected.
-    if (access === null) throw isStream && right !== 'command' ? notStreamingError() : notConnectedError();
-    if (access === undefined) return access;
-    assertRight(access, right);
-    if (channel !== undefined && (right === 'live' || right === 'history')) assertCameraEnabled(access, channel);
-    return access;
-  };
-  const authorizeUpload = async (
-    uploadId: string,
-    route: Route,
-    input: ValidatedInput,
-    context: RequestContext,
-  ): Promise<void> => {
-    const upload = await findUpload({ uploads }, uploadId.toLowerCase());
-    const { imei, channel } = upload.clip;
-    if ((await guard.filterOwnUploads(imei, [upload], route, context)).length === 0) throw uploadNotFoundError();
-    if (route.bucket === 'command') {
-      // The clip may belong to the caller although the camera does not any more.
-      await authorizeAndConsume({ imei, channel, route, input, context });
-    }
-    await guard.trackUse(imei, route, input, context, undefined);
-  };
-  const authorizeHls = async (route: Route, input: ValidatedInput, context: RequestContext): Promise<void> => {
-    const { imei, channel } = input.params as { imei: string; channel: number };
-    const id = { kind: toWatchedKind(route, input), imei: canonicalImei(imei), channel };
-    const access = await guard.assertMayWatch(id, context);
-    if (access !== undefined) assertCameraEnabled(access, channel);
-    const { isExpired, ...viewer } = guard.getHlsReader(context);
-    const isNew = await admitHlsReader({ config, redis, limits }, { id, viewer, isExpired, context });
-    if (isNew) guard.auditHlsReader(id, access, context);
-    trackQuality(id, context);
-  };
-  /** Records whether a viewer of live video wants the main stream. */
-  const trackQuality = (id: StreamId, context: RequestContext): void => {
-    if (id.kind !== 'live' || context.request.method !== 'GET') return;
-    const caller = nameCaller(guard.getCaller(context));
-    const hasMainUrl = guard.getGrant(context)?.isMainStream;
-    mainStreamViewers.track({ id, caller, hasMainUrl }, context);
-  };
-  return async (route: Route, input: ValidatedInput, context: RequestContext): Promise<void> => {
-    if (isGuestRoute(route)) return authorizeGuest({ config, guard, redis }, limits, { route, input, context });
-    if (route.bucket === 'hls') return authorizeHls(route, input, context);
+export class DeviceAuthorizer {
+  readonly #deps: AuthorizerDeps;
+  readonly #limits: RateLimits;
+
+  constructor(deps: AuthorizerDeps, limits: RateLimits) {
+    this.#deps = deps;
+    this.#limits = limits;
+  }
+
+  async authorize(route: Route, input: ValidatedInput, context: RequestContext): Promise<void> {
+    const { guard } = this.#deps;
+    if (isGuestRoute(route)) return authorizeGuest(this.#deps, this.#limits, { route, input, context });
+    if (route.bucket === 'hls') return this.#authorizeHls(route, input, context);
     const { video_id: uploadId } = input.query as { video_id?: string };
-    if (uploadId !== undefined) return authorizeUpload(uploadId, route, input, context);
+    if (uploadId !== undefined) return this.#authorizeUpload(uploadId, route, input, context);
     if (route.bucket !== 'command' && route.bucket !== 'stream') return;
     const { imei, channel } = {
       ...(input.body as object | undefined),
@@ -106,11 +58,69 @@ export function createDeviceAuthorizer(
     const key = canonicalImei(imei);
     if (route.bucket === 'stream' && channel !== undefined)
       guard.assertGranted(context, { imei: key, channel, kind: toStreamKind(route, input) });
-    const access = await authorizeAndConsume({ imei: key, channel, route, input, context });
+    const access = await this.#authorizeAndConsume({ imei: key, channel, route, input, context });
     await guard.trackUse(key, route, input, context, access);
     if (route.bucket === 'stream' && channel !== undefined)
-      trackQuality({ kind: toStreamKind(route, input), imei: key, channel }, context);
-  };
+      this.#trackQuality({ kind: toStreamKind(route, input), imei: key, channel }, context);
+  }
+
+  /**
+   * Counts a use of a device. A hidden device responds like a missing one here too, and its bucket is not counted.
+   */
+  async #authorizeAndConsume(request: DeviceRequest): Promise<VideoAccess | undefined> {
+    const { imei, channel, route, input, context } = request;
+    const { guard } = this.#deps;
+    const isStream = route.bucket === 'stream';
+    const access = await guard.findAccess(imei, route, context);
+    const name = isStream ? `${imei}:${channel}` : imei;
+    const bucketKey = access === null ? `not visible to ${describeCaller(guard.getCaller(context))}:${name}` : name;
+    await this.#limits.consume(isStream ? 'stream' : 'command', bucketKey, context);
+    const right = toDeviceRight(route, input);
+    // Talk starts its stream, so a missing device is not connected.
+    if (access === null) throw isStream && right !== 'command' ? notStreamingError() : notConnectedError();
+    if (access === undefined) return access;
+    assertRight(access, right);
+    if (channel !== undefined && (right === 'live' || right === 'history')) assertCameraEnabled(access, channel);
+    return access;
+  }
+
+  async #authorizeUpload(
+    uploadId: string,
+    route: Route,
+    input: ValidatedInput,
+    context: RequestContext,
+  ): Promise<void> {
+    const { guard } = this.#deps;
+    const upload = await findUpload(this.#deps, uploadId.toLowerCase());
+    const { imei, channel } = upload.clip;
+    if ((await guard.filterOwnUploads(imei, [upload], route, context)).length === 0) throw uploadNotFoundError();
+    if (route.bucket === 'command') {
+      // The clip may belong to the caller although the camera does not any more.
+      await this.#authorizeAndConsume({ imei, channel, route, input, context });
+    }
+    await guard.trackUse(imei, route, input, context, undefined);
+  }
+
+  async #authorizeHls(route: Route, input: ValidatedInput, context: RequestContext): Promise<void> {
+    const { config, guard, redis } = this.#deps;
+    const { imei, channel } = input.params as { imei: string; channel: number };
+    const id = { kind: toWatchedKind(route, input), imei: canonicalImei(imei), channel };
+    const access = await guard.assertMayWatch(id, context);
+    if (access !== undefined) assertCameraEnabled(access, channel);
+    const { isExpired, ...viewer } = guard.getHlsReader(context);
+    const isNew = await admitHlsReader({ config, redis, limits: this.#limits }, { id, viewer, isExpired, context });
+    if (isNew) guard.auditHlsReader(id, access, context);
+    this.#trackQuality(id, context);
+  }
+
+  /** Records whether a viewer of live video wants the main stream. */
+  #trackQuality(id: StreamId, context: RequestContext): void {
+    if (id.kind !== 'live' || context.request.method !== 'GET') return;
+    const { guard, mainStreamViewers } = this.#deps;
+    const caller = nameCaller(guard.getCaller(context));
+    const hasMainUrl = guard.getGrant(context)?.isMainStream;
+    mainStreamViewers.track({ id, caller, hasMainUrl }, context);
+  }
 }
 
 const toWatchedKind = (route: Route, input: ValidatedInput): 'live' | 'history' =>

@@ -15,67 +15,70 @@ const tags = ['Log-in'];
 const access = { credentials: 'bearer', permission: 'self' } as const;
 const totpSecretSchema = Type.Object({ secret: Type.String(), otpauth_url: Type.String() }, { title: 'TotpSecret' });
 
-export function twoFactorRoutes(deps: Deps): PlatformRoute[] {
-  const loadUser = async (caller: Caller): Promise<User> => {
-    const user = await findUser(deps.records, caller, caller.userId);
-    if (user === null) throw new AppError('token_invalid', 'The user no longer exists.');
-    return user;
-  };
-  /** Runs a change that requires a code, with the throttle of log-ins against guessing. */
-  const changeWithCode = async (
-    caller: Caller,
-    action: string,
-    change: (user: User) => Promise<User>,
-  ): Promise<User> => {
-    const throttle = await LoginThrottle.begin(deps, `two-factor of user ${caller.userId}`);
-    const user = await change(await loadUser(caller));
-    await throttle.reset();
-    await audit(deps, caller, action, { type: 'users', id: caller.userId });
-    return user;
-  };
-  const conflict = { 409: 'Two-factor log-in is already enabled, not prepared, or not enabled.' };
-  return [
-    platformRoute({
-      method: 'post',
-      path: '/auth/totp',
-      operationId: 'startTwoFactor',
-      summary: 'Enable two-factor log-in',
-      description:
-        'Without `code`, returns a secret. With a `code` that the app computes from the secret, enables two-factor log-in.',
-      tags,
-      access,
-      bucket: 'login',
-      body: totpBody,
-      bodyIsOptional: true,
-      response: singleSchema(Type.Union([totpSecretSchema, userSchema])),
-      errors: conflict,
-      handle: async ({ body, context }) => {
-        const caller = getCaller(context);
-        const { code } = body;
-        if (code === undefined || code === null) return { data: await enrollTwoFactor(deps, await loadUser(caller)) };
-        const user = await changeWithCode(caller, 'auth.two-factor-on', (one) => confirmTwoFactor(deps, one, code));
-        return { data: toUserResponse(user) };
-      },
-    }),
-    platformRoute({
-      method: 'delete',
-      path: '/auth/totp',
-      operationId: 'endTwoFactor',
-      summary: 'Disable two-factor log-in',
-      description: 'Requires a code.',
-      tags,
-      access,
-      bucket: 'login',
-      body: endTotpBody,
-      response: singleSchema(userSchema),
-      errors: conflict,
-      handle: async ({ body, context }) => {
-        const caller = getCaller(context);
-        const user = await changeWithCode(caller, 'auth.two-factor-off', (one) =>
-          disableTwoFactor(deps, one, body.code),
-        );
-        return { data: toUserResponse(user) };
-      },
-    }),
-  ];
+const conflict = { 409: 'Two-factor log-in is already enabled, not prepared, or not enabled.' };
+
+async function loadUser({ records }: Pick<Deps, 'records'>, caller: Caller): Promise<User> {
+  const user = await findUser(records, caller, caller.userId);
+  if (user === null) throw new AppError('token_invalid', 'The user no longer exists. Log in as another user.');
+  return user;
 }
+
+/** Runs a change that requires a code, with the throttle of log-ins against guessing. */
+async function changeWithCode(
+  deps: Deps,
+  caller: Caller,
+  action: string,
+  change: (user: User) => Promise<User>,
+): Promise<User> {
+  const throttle = await LoginThrottle.begin(deps, `two-factor of user ${caller.userId}`);
+  const user = await change(await loadUser(deps, caller));
+  await throttle.reset();
+  await audit(deps, caller, action, { type: 'users', id: caller.userId });
+  return user;
+}
+
+export const twoFactorRoutes = (deps: Deps): PlatformRoute[] => [
+  platformRoute({
+    method: 'post',
+    path: '/auth/totp',
+    operationId: 'startTwoFactor',
+    summary: 'Enable two-factor log-in',
+    description:
+      'Without `code`, returns a secret. With a `code` that the app computes from the secret, enables two-factor log-in.',
+    tags,
+    access,
+    bucket: 'login',
+    body: totpBody,
+    bodyIsOptional: true,
+    response: singleSchema(Type.Union([totpSecretSchema, userSchema])),
+    errors: conflict,
+    handle: async ({ body, context }) => {
+      const caller = getCaller(context);
+      const { code } = body;
+      if (code === undefined || code === null)
+        return { data: await enrollTwoFactor(deps, await loadUser(deps, caller)) };
+      const user = await changeWithCode(deps, caller, 'auth.two-factor-on', (one) => confirmTwoFactor(deps, one, code));
+      return { data: toUserResponse(user) };
+    },
+  }),
+  platformRoute({
+    method: 'delete',
+    path: '/auth/totp',
+    operationId: 'endTwoFactor',
+    summary: 'Disable two-factor log-in',
+    description: 'Requires a code.',
+    tags,
+    access,
+    bucket: 'login',
+    body: endTotpBody,
+    response: singleSchema(userSchema),
+    errors: conflict,
+    handle: async ({ body, context }) => {
+      const caller = getCaller(context);
+      const user = await changeWithCode(deps, caller, 'auth.two-factor-off', (one) =>
+        disableTwoFactor(deps, one, body.code),
+      );
+      return { data: toUserResponse(user) };
+    },
+  }),
+];
