@@ -19,9 +19,18 @@ export interface Selection {
   readonly minIntervalMs: number;
 }
 
+/** Longest interval of which a client receives all events in one message. */
+const maxBatchMs = 1_000;
+
 /** A valid message of a client. */
 export type ClientMessage =
-  | { readonly type: 'subscribe' | 'unsubscribe'; readonly id: MessageId; readonly selection: Selection }
+  | {
+      readonly type: 'subscribe' | 'unsubscribe';
+      readonly id: MessageId;
+      readonly selection: Selection;
+      /** Absent: unchanged. */
+      readonly batchMs?: number;
+    }
   | { readonly type: 'ping'; readonly id: MessageId }
   | { readonly type: 'resume'; readonly id: MessageId; readonly since: number };
 
@@ -56,9 +65,12 @@ export function parseClientMessage(text: string): ClientMessage | { readonly fau
   }
   if (type === 'subscribe' || type === 'unsubscribe') {
     const read = parseSelection(fields, type);
-    return 'fault' in read
-      ? { fault: { code: 'validation_failed', message: read.fault, id } }
-      : { type, id, selection: read.value };
+    if ('fault' in read) return { fault: { code: 'validation_failed', message: read.fault, id } };
+    const { batch_ms: batchMs } = fields;
+    if (type === 'unsubscribe' || batchMs === undefined) return { type, id, selection: read.value };
+    return isBatchInterval(batchMs)
+      ? { type, id, selection: read.value, batchMs: Math.round(batchMs) }
+      : { fault: { code: 'validation_failed', message: `batch_ms must be a number from 0 to ${maxBatchMs}.`, id } };
   }
   return { fault: { code: 'unknown_type', message: 'type must be subscribe, unsubscribe, ping or resume.', id } };
 }
@@ -85,6 +97,9 @@ function parseSelection(fields: Fields, type: 'subscribe' | 'unsubscribe'): Pars
   const ids = vehicles === 'all' ? vehicles : [...new Set(vehicles as number[])];
   return { value: { vehicles: ids, events: [...new Set(events)], minIntervalMs: Math.round(interval) } };
 }
+
+const isBatchInterval = (value: unknown): value is number =>
+  typeof value === 'number' && value >= 0 && value <= maxBatchMs;
 
 const isRecordId = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) > 0;
 

@@ -153,3 +153,25 @@ describe('a silent connection', () => {
     expect(ws.pings).toBe(5);
   });
 });
+
+describe('a connection with batches', () => {
+  it('sends a batch early once it is large, and before a response', async () => {
+    connection.batchIntervalMs = 1_000_000;
+    for (let id = 1; id <= 5; id += 1) connection.deliver(notice(id, 64 * 1024));
+    const first = await client.next('batch');
+    expect((first.data['messages'] as unknown[]).length).toBeGreaterThan(2);
+    connection.deliver(locationOf(1, 1));
+    connection.send('pong', encodeMessage('pong', {}));
+    await client.next('pong');
+    expect(client.messages.map(({ type }) => type)).toEqual(['batch', 'batch', 'pong']);
+    expect(stats.sent.get('notification')).toBe(5);
+  });
+
+  it('sends what it has collected before it closes', async () => {
+    connection.batchIntervalMs = 1_000_000;
+    connection.deliver(notice(1));
+    connection.close(1012, 'restart');
+    await client.ended();
+    expect(client.of('batch')).toHaveLength(1);
+  });
+});

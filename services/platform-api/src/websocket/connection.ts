@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Duplex } from 'node:stream';
 import type { WebSocket } from 'ws';
 import { closeCodes, reconnectReason } from './close-codes.ts';
+import { MessageBatch } from './message-batch.ts';
 import type { Stats } from './stats.ts';
 
 /** Above this size only the newest position of each vehicle is buffered. */
@@ -37,11 +38,12 @@ export class Connection {
   readonly id = randomBytes(12).toString('hex');
   readonly openedMs = Date.now();
   readonly #ws: WebSocket;
-  readonly #socket: Duplex;
   readonly #stats: Stats;
   /** Newest positions that wait for buffer space or for a snapshot. */
   readonly #waitingPositions = new Map<number, Delivery>();
+  readonly #batch = new MessageBatch((message) => this.#write({ type: 'batch', message }));
   readonly #deliveredVersions = new Map<number, number>();
+  readonly #drainListeners = new Set<() => void>();
   #deferred: Delivery[] = [];
   #deferredBytes = 0;
   #pauseCount = 0;
@@ -49,7 +51,6 @@ export class Connection {
 
   constructor(ws: WebSocket, socket: Duplex, stats: Stats) {
     this.#ws = ws;
-    this.#socket = socket;
     this.#stats = stats;
     const isAlive = (): void => {
       this.#missedPings = 0;
@@ -57,7 +58,7 @@ export class Connection {
     ws.on('pong', isAlive);
     ws.on('message', isAlive);
     ws.on('close', () => this.#clear());
-    socket.on('drain', () => this.#sendWaitingPositions());
+    socket.on('drain', () => this.#onSent());
   }
 
   get isOpen(): boolean {
@@ -66,11 +67,17 @@ export class Connection {
 
   /** Bytes that the client has not read. */
   get queuedBytes(): number {
-    return this.#ws.bufferedAmount + this.#deferredBytes;
+    return this.#ws.bufferedAmount + this.#deferredBytes + this.#batch.sizeBytes;
   }
 
-  /** Sends a response immediately. */
+  /** Joins live events of this interval to one message each; 0 sends them one by one. */
+  set batchIntervalMs(intervalMs: number) {
+    this.#batch.intervalMs = intervalMs;
+  }
+
+  /** Sends a response immediately, after earlier events. */
   send(type: string, message: Buffer): void {
+    this.#batch.flush();
     this.#write({ type, message });
   }
 
@@ -109,11 +116,7 @@ export class Connection {
   async waitForDrain(): Promise<boolean> {
     while (this.isOpen && this.#ws.bufferedAmount > softLimitBytes / 2)
       await new Promise<void>((resolve) => {
-        const end = (): void => {
-          this.#socket.off('drain', end).off('close', end);
-          resolve();
-        };
-        this.#socket.once('drain', end).once('close', end);
+        this.#drainListeners.add(resolve);
       });
     return this.isOpen;
   }
@@ -137,6 +140,9 @@ export class Connection {
 
   close(code: number, reason: string): void {
     if (this.#ws.readyState !== this.#ws.OPEN) return;
+    this.#batch.flush();
+    // A client that is too slow was closed by the last batch.
+    if (!this.isOpen) return;
     this.#stats.count(this.#stats.closed, String(code));
     this.#ws.close(code, reason);
     this.#clear();
@@ -149,7 +155,7 @@ export class Connection {
   #deliverPosition(vehicleId: number, delivery: Delivery): void {
     if (this.#pauseCount === 0 && this.#ws.bufferedAmount <= softLimitBytes) {
       this.#waitingPositions.delete(vehicleId);
-      this.#write(delivery);
+      this.#writeEvent(delivery);
       return;
     }
     if (this.#waitingPositions.has(vehicleId)) this.#stats.droppedLocations += 1;
@@ -164,12 +170,23 @@ export class Connection {
     this.#sendWaitingPositions();
   }
 
+  /** Called after each message too: a compressed one may have waited without filling the socket. */
+  readonly #onSent = (): void => {
+    if (this.#waitingPositions.size > 0) this.#sendWaitingPositions();
+    if (this.#drainListeners.size > 0 && this.#ws.bufferedAmount <= softLimitBytes / 2) this.#wakeDrainListeners();
+  };
+
+  #wakeDrainListeners(): void {
+    for (const resolve of this.#drainListeners) resolve();
+    this.#drainListeners.clear();
+  }
+
   #sendWaitingPositions(): void {
     if (this.#pauseCount > 0) return;
     for (const [vehicleId, delivery] of this.#waitingPositions) {
       if (!this.isOpen || this.#ws.bufferedAmount > softLimitBytes) return;
       this.#waitingPositions.delete(vehicleId);
-      this.#write(delivery);
+      this.#writeEvent(delivery);
     }
   }
 
@@ -184,7 +201,14 @@ export class Connection {
       if (this.#deliveredVersions.size > maxDeliveredVersions && oldest !== undefined)
         this.#deliveredVersions.delete(oldest);
     }
-    this.#write(delivery);
+    this.#writeEvent(delivery);
+  }
+
+  #writeEvent(delivery: Delivery): void {
+    if (this.#batch.intervalMs === 0) return this.#write(delivery);
+    if (!this.isOpen) return;
+    this.#batch.add(delivery.message);
+    this.#stats.count(this.#stats.sent, delivery.type);
   }
 
   #write({ type, message }: Pick<Delivery, 'type' | 'message'>): void {
@@ -193,7 +217,7 @@ export class Connection {
       this.#closeSlow();
       return;
     }
-    this.#ws.send(message, asText);
+    this.#ws.send(message, asText, this.#onSent);
     this.#stats.count(this.#stats.sent, type);
   }
 
@@ -202,6 +226,8 @@ export class Connection {
   }
 
   #clear(): void {
+    this.#batch.clear();
+    this.#wakeDrainListeners();
     this.#waitingPositions.clear();
     this.#deliveredVersions.clear();
     this.#deferred = [];

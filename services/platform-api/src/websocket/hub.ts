@@ -109,7 +109,10 @@ export class Hub {
     this.#feeds.stop();
   }
 
-  async #admitUser(connection: Connection, { token, ip }: ConnectionRequest): Promise<Viewer | undefined> {
+  async #admitUser(
+    connection: Connection,
+    { token, ip, hasSnapshots }: ConnectionRequest,
+  ): Promise<Viewer | undefined> {
     const isToken = token !== undefined && token.length <= maxTokenLength;
     const holder = isToken ? await readWebsocketToken(this.#deps.redis, token) : null;
     const visibility = holder === null ? 'token' : await this.#visibilities.open(holder);
@@ -129,7 +132,7 @@ export class Hub {
     }
     const { id, openedMs } = connection;
     const { userId } = visibility.caller;
-    const viewer = new UserViewer(this.#viewerDeps, connection, visibility, ip);
+    const viewer = new UserViewer(this.#viewerDeps, connection, visibility, { address: ip, hasSnapshots });
     const registered: RegisteredConnection = {
       id,
       userId,

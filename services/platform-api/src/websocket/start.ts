@@ -1,7 +1,7 @@
 import type { IncomingMessage, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Lifecycle, Registry } from '@fleet/service-kit';
-import { type WebSocket, WebSocketServer } from 'ws';
+import { type PerMessageDeflateOptions, type WebSocket, WebSocketServer } from 'ws';
 import type { Deps } from '../platform/deps.ts';
 import { closeCodes, reconnectReason } from './close-codes.ts';
 import { Connection } from './connection.ts';
@@ -17,6 +17,14 @@ export interface WebsocketOptions extends Pick<HubDeps, 'principals' | 'secondMs
 
 /** A larger message closes the connection unread; above 4 KiB it is read and rejected. */
 const maxPayloadBytes = 256 * 1024;
+/** Snapshots and batches shrink to a tenth; single events are sent as they are, because they hardly shrink. */
+const perMessageDeflate: PerMessageDeflateOptions = {
+  threshold: 1_024,
+  serverNoContextTakeover: true,
+  clientNoContextTakeover: true,
+  serverMaxWindowBits: 13,
+  zlibDeflateOptions: { level: 3, memLevel: 6 },
+};
 /** Time-out of the close handshake at shutdown. */
 const closeTimeoutMs = 2_000;
 
@@ -29,7 +37,7 @@ export function startWebsocket(deps: Deps, lifecycle: Lifecycle, server: Server,
     noServer: true,
     clientTracking: true,
     maxPayload: maxPayloadBytes,
-    perMessageDeflate: false,
+    perMessageDeflate,
     autoPong: false,
   });
   const isTrusted = trustedProxies(deps.config.TRUST_PROXY);

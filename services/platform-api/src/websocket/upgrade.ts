@@ -11,6 +11,8 @@ export interface ConnectionRequest {
   readonly share: string | undefined;
   readonly ticket: string | undefined;
   readonly password: string | undefined;
+  /** False: the client reads the positions with a request. */
+  readonly hasSnapshots: boolean;
   readonly ip: string;
 }
 
@@ -33,6 +35,7 @@ export function parseUpgrade(
     share: query.get('share') ?? undefined,
     ticket: query.get('ticket') ?? undefined,
     password: (typeof header === 'string' ? header : undefined) ?? query.get('password') ?? undefined,
+    hasSnapshots: query.get('snapshot') !== 'none',
     ip: clientAddress(request, parts.isTrusted),
   };
 }

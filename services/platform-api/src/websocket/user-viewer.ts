@@ -25,23 +25,29 @@ export interface ViewerDeps extends Pick<Deps, 'config' | 'records' | 'redis' | 
   readonly snapshots: Snapshots;
 }
 
+/** The client of a connection. */
+interface ViewerClient {
+  readonly address: string;
+  /** False: the client reads the positions with a request. */
+  readonly hasSnapshots: boolean;
+}
+
 /** One connection of a user: its subscriptions within the user's visibility. */
 export class UserViewer implements FeedViewer, VisibilityListener {
   readonly #deps: ViewerDeps;
   readonly #connection: Connection;
   readonly #visibility: UserVisibility;
-  readonly #address: string;
+  readonly #client: ViewerClient;
   readonly #subscriptions = new Subscriptions();
   readonly #accounts = new Set<number>();
   /** Set if the client requested positions less often than once a second. */
   #throttle: LocationThrottle | undefined;
 
-  /** `address`: the address of the client. */
-  constructor(deps: ViewerDeps, connection: Connection, visibility: UserVisibility, address: string) {
+  constructor(deps: ViewerDeps, connection: Connection, visibility: UserVisibility, client: ViewerClient) {
     this.#deps = deps;
     this.#connection = connection;
     this.#visibility = visibility;
-    this.#address = address;
+    this.#client = client;
     visibility.listeners.add(this);
   }
 
@@ -99,7 +105,7 @@ export class UserViewer implements FeedViewer, VisibilityListener {
   }
 
   visibilityChanged(change: ShareChanges): void {
-    if (!this.#visibility.isOpenFrom(this.#address)) return this.visibilityEnded('refused');
+    if (!this.#visibility.isOpenFrom(this.#client.address)) return this.visibilityEnded('refused');
     this.#joinFeeds();
     for (const action of ['shared', 'unshared'] as const)
       for (const vehicleId of change[action])
@@ -140,15 +146,17 @@ export class UserViewer implements FeedViewer, VisibilityListener {
     return { fileUrlOf, streamUrlsOf: null };
   }
 
-  async #changeSubscriptions({ type, id, selection }: Extract<ClientMessage, { selection: Selection }>): Promise<void> {
+  async #changeSubscriptions(message: Extract<ClientMessage, { selection: Selection }>): Promise<void> {
+    const { type, id, selection, batchMs } = message;
     const vehicles = await this.#visibleVehicles(selection.vehicles);
     const change = { ...selection, vehicles };
     const isAccepted = type === 'subscribe' ? this.#subscriptions.add(change) : this.#subscriptions.remove(change);
     if (!isAccepted) {
-      const message = 'The subscriptions name too many single vehicles.';
-      sendError(this.#connection, { code: 'limit_reached', message, id });
+      const fault = 'The subscriptions name too many single vehicles.';
+      sendError(this.#connection, { code: 'limit_reached', message: fault, id });
       return;
     }
+    if (batchMs !== undefined) this.#connection.batchIntervalMs = batchMs;
     // Buffered from here: later events follow the snapshot.
     const resume = this.#connection.pause();
     try {
@@ -166,6 +174,7 @@ export class UserViewer implements FeedViewer, VisibilityListener {
   }
 
   async #sendSnapshot(vehicles: Selection['vehicles']): Promise<void> {
+    if (!this.#client.hasSnapshots) return;
     for (const message of await this.#deps.snapshots.messagesFor(this.#visibility, vehicles)) {
       if (!(await this.#connection.waitForDrain())) return;
       this.#connection.send('snapshot', message);

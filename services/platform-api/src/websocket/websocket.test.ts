@@ -486,3 +486,55 @@ it('is counted for the metrics', async () => {
   expect(text).toMatch(/^websocket_closed_total\{code="4429",.* [1-9]/m);
   expect(text).toMatch(/^websocket_locations_dropped_total\{.* 0/m);
 });
+
+describe('a client with many vehicles', () => {
+  it('receives no snapshot if it reads the positions with a request', async () => {
+    await writeLastLocation(harness.deps.redis, testPosition(imei, { speed: 33 }));
+    const client = await live.connect(`?token=${await live.tokenOf(await plainUser())}&snapshot=none`);
+    client.send({ type: 'subscribe', vehicles: 'all', events: ['location'], id: 1 });
+    await client.next('subscribed');
+    await client.settle();
+    expect(client.of('snapshot')).toEqual([]);
+    publish([location()]);
+    expect((await client.next('location')).data).toMatchObject({ vehicle_id: vehicleId });
+  });
+
+  it('receives the events of an interval in one message, and responses in order', async () => {
+    const client = await live.connect(`?token=${await live.tokenOf(await plainUser())}&snapshot=none`);
+    client.send({ type: 'subscribe', events: ['location', 'notification'], batch_ms: 1_000, id: 1 });
+    await client.next('subscribed');
+    publish([location(), notification()]);
+    const batch = await client.next('batch');
+    const messages = batch.data['messages'] as { type: string; data: object }[];
+    expect(messages.map(({ type }) => type)).toEqual(['location', 'notification']);
+    expect(messages[0]).toMatchObject({ ts: expect.any(Number), data: { vehicle_id: vehicleId } });
+    expect([client.of('location'), client.of('notification')]).toEqual([[], []]);
+    client.send({ type: 'subscribe', events: ['location'], batch_ms: 0, id: 2 });
+    await client.next('subscribed', 2);
+    publish([notification()]);
+    await client.next('notification');
+  });
+
+  it('receives an error for an interval that is too long', async () => {
+    const client = await live.as(await plainUser());
+    client.send({ type: 'subscribe', batch_ms: 1_001, id: 5 });
+    expect((await client.next('error')).data).toMatchObject({ code: 'validation_failed', id: 5 });
+  });
+
+  it('receives long messages compressed if it supports that', async () => {
+    await writeLastLocation(harness.deps.redis, testPosition(imei));
+    for (let count = 0; count < 5; count += 1) {
+      const other = await live.newVehicle();
+      await writeLastLocation(harness.deps.redis, testPosition(other.imei));
+    }
+    const query = `?token=${await live.tokenOf(harness.ours.owner)}`;
+    const [plain, compressed] = [
+      await live.connect(query, { perMessageDeflate: false }),
+      await live.connect(query, { perMessageDeflate: true }),
+    ];
+    for (const client of [plain, compressed]) await client.next('snapshot');
+    expect(compressed.messages.map(({ type }) => type)).toEqual(plain.messages.map(({ type }) => type));
+    expect(compressed.ws.extensions).toContain('permessage-deflate');
+    expect(compressed.socket.bytesRead).toBeLessThan(plain.socket.bytesRead / 2);
+  });
+});
