@@ -40,11 +40,11 @@ const [mediaPort, historyPort, mediaHttpPort, talkPort] = [7693, 7694, 7695, 769
 
 const rows808 = [
   `floor-node-stored|${storedFloorPort}|env -C ${join(root, 'libs/bus')} NATS_URL=${NATS_URL} node ${join(work, 'floor808-stored-node.mjs')} ${storedFloorPort}`,
-  `fleet-gateway|${gatewayPort}|env ${common} HTTP_PORT=7692 JT808_PORT=${gatewayPort} GATEWAY_AUTH_SECRET=only-for-measurements-0123456789 node ${service('jt808-gateway')}`,
+  `fleet-gateway|${gatewayPort}|env ${common} ADMIN_PORT=7692 JT808_PORT=${gatewayPort} GATEWAY_AUTH_SECRET=only-for-measurements-0123456789 node ${service('jt808-gateway')}`,
   `fleet-all|${ports.jt808}|node ${join(root, 'deploy/bench/serve.mjs')} ${offset}|GET|http://127.0.0.1:${ports.proxy}/api/v1/wakeup?imei={imei}||success`,
 ];
 const rows1078 = [
-  `fleet-media|jt1078|${mediaPort}|http://127.0.0.1:${mediaHttpPort}/live/{sim}_{ch}.flv|env ${common} MEDIA_ACCEPT_UNSOLICITED=true HTTP_PORT=${mediaHttpPort} MEDIA_HTTP_URL=http://127.0.0.1:${mediaHttpPort} MEDIA_LIVE_PORT=${mediaPort} MEDIA_HISTORY_PORT=${historyPort} MEDIA_TALK_PORT=${talkPort} MEDIA_SIGNING_SECRET=only-for-measurements-0123456789 node ${service('jt1078-media')}`,
+  `fleet-media|jt1078|${mediaPort}|http://127.0.0.1:${mediaHttpPort}/live/{sim}_{ch}.flv|env ${common} MEDIA_ACCEPT_UNSOLICITED=true ADMIN_PORT=0 HTTP_PORT=${mediaHttpPort} MEDIA_HTTP_URL=http://127.0.0.1:${mediaHttpPort} MEDIA_LIVE_PORT=${mediaPort} MEDIA_HISTORY_PORT=${historyPort} MEDIA_TALK_PORT=${talkPort} MEDIA_SIGNING_SECRET=only-for-measurements-0123456789 node ${service('jt1078-media')}`,
 ];
 
 const rounds = process.env.ROUNDS ?? '2';

@@ -68,7 +68,7 @@ const child = spawn(process.execPath, [join(root, 'services/webhook-dispatcher/d
     NATS_URL,
     REDIS_URL,
     MONGODB_URL: mongo.href,
-    HTTP_PORT: '0',
+    ADMIN_PORT: '0',
     LOG_LEVEL: 'warn',
     ENCRYPTION_KEY: encryptionKey,
     ...receiver.env,

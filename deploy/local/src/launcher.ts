@@ -11,7 +11,7 @@ import { startReaper } from './reaper.ts';
 import { type Runtime, removeRuntime, runtimePath, writeRuntime } from './runtime-file.ts';
 import { loadSecrets } from './secrets.ts';
 import { demoEmail, deviceApiAuth, type ServicesContext } from './service-plans.ts';
-import { proxySpec, respondsOk, serviceSpecs, serviceUrls } from './services.ts';
+import { adminUrls, proxySpec, respondsOk, serviceSpecs } from './services.ts';
 import { readFleet, simulatedFleetSpec } from './simulated-fleet.ts';
 import { StartError } from './start-error.ts';
 import { Supervisor } from './supervisor.ts';
@@ -53,7 +53,7 @@ function describeRuntime(context: ServicesContext, processes: Record<string, num
   const { options, ports, secrets, urls } = context;
   const host = localAddress(options.host);
   const at = (port: number): string => `http://${inUrl(host)}:${port}`;
-  const health = serviceUrls(context);
+  const health = adminUrls(context);
   return {
     pid: process.pid,
     started_at: new Date().toISOString(),

@@ -48,9 +48,9 @@ describe('hitsBlockedPort', () => {
 describe('claimPorts', () => {
   const claims = claimPorts(planPorts(0), '0.0.0.0', ['redis']);
 
-  it('binds the ports behind the proxy, and the backends, to loopback', () => {
+  it('binds the ports behind the proxy, health and metrics, and the backends, to loopback', () => {
     const loopback = claims.filter(({ host }) => host === '127.0.0.1').map(({ port }) => port);
-    expect(loopback.toSorted((a, b) => a - b)).toEqual([8082, 8087, 8088, 16_379]);
+    expect(loopback.toSorted((a, b) => a - b)).toEqual([8082, 8084, 8087, 8088, 8091, 8092, 8093, 8094, 16_379]);
   });
 
   it('claims the camera ports for TCP and UDP, the attachment port and every passive FTP port', () => {

@@ -7,11 +7,15 @@ const defaults = {
   video: 8081,
   platformApi: 8082,
   deviceApi: 8083,
-  gatewayHttp: 8084,
+  gatewayAdmin: 8084,
   mediaHttp: 8085,
   ftpHttp: 8086,
-  webhookHttp: 8087,
-  platformTelemetry: 8088,
+  webhookAdmin: 8087,
+  platformTelemetryAdmin: 8088,
+  platformAdmin: 8094,
+  deviceApiAdmin: 8091,
+  mediaAdmin: 8092,
+  ftpAdmin: 8093,
   jt808: 7808,
   mediaLive: 7078,
   mediaHistory: 7079,
@@ -42,11 +46,15 @@ const httpPortNames: readonly PortName[] = [
   'video',
   'platformApi',
   'deviceApi',
-  'gatewayHttp',
+  'gatewayAdmin',
   'mediaHttp',
   'ftpHttp',
-  'webhookHttp',
-  'platformTelemetry',
+  'webhookAdmin',
+  'platformTelemetryAdmin',
+  'platformAdmin',
+  'deviceApiAdmin',
+  'mediaAdmin',
+  'ftpAdmin',
 ];
 
 /**
@@ -73,7 +81,6 @@ const publicPorts: [PortName, string][] = [
   ['proxy', 'the reverse proxy'],
   ['video', 'the video service'],
   ['deviceApi', 'device-api'],
-  ['gatewayHttp', 'jt808-gateway (HTTP)'],
   ['mediaHttp', 'jt1078-media (HTTP)'],
   ['ftpHttp', 'upload-ftp (HTTP)'],
   ['jt808', 'JT/T 808'],
@@ -86,8 +93,13 @@ const publicPorts: [PortName, string][] = [
 
 const loopbackPorts: [PortName, string][] = [
   ['platformApi', 'platform-api'],
-  ['webhookHttp', 'webhook-dispatcher (HTTP)'],
-  ['platformTelemetry', 'platform-telemetry (HTTP)'],
+  ['gatewayAdmin', 'jt808-gateway (admin)'],
+  ['webhookAdmin', 'webhook-dispatcher (admin)'],
+  ['platformTelemetryAdmin', 'platform-telemetry (admin)'],
+  ['platformAdmin', 'platform-api (admin)'],
+  ['deviceApiAdmin', 'device-api (admin)'],
+  ['mediaAdmin', 'jt1078-media (admin)'],
+  ['ftpAdmin', 'upload-ftp (admin)'],
 ];
 
 /** Returns every port of a start: the public ones on `host`, the others and the embedded backends on loopback. */

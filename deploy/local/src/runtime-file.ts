@@ -31,7 +31,7 @@ export interface Runtime {
   /** Secret of the provider `generic` of the SMS and voice receivers. */
   chat: { generic_secret: string };
   backends: { nats_url: string; redis_url: string; mongodb_url: string; ffmpeg: string };
-  /** HTTP base of each service's /livez, /readyz and /metrics. */
+  /** Base URL of each process's /livez, /readyz and /metrics. */
   health: Record<string, string>;
   processes: Record<string, number>;
   simulated_terminals: SimulatedTerminal[];

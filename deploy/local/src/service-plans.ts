@@ -24,7 +24,10 @@ export interface ServicePlan {
   name: string;
   /** Name of the service, if one service runs as several processes. */
   service?: string;
-  httpPort: number;
+  /** Absent if the process serves only health and metrics over HTTP. */
+  httpPort?: number;
+  /** Serves health and metrics on loopback. */
+  adminPort: number;
   /** Whether partners or terminals connect to it directly; the others stay on loopback behind the proxy. */
   isPublic: boolean;
   env: Record<string, string>;
@@ -67,7 +70,7 @@ const encryption = ({ options, secrets }: ServicesContext) => ({
 
 const gateway = ({ ports, secrets }: ServicesContext): ServicePlan => ({
   name: 'jt808-gateway',
-  httpPort: ports.gatewayHttp,
+  adminPort: ports.gatewayAdmin,
   isPublic: true,
   env: {
     JT808_PORT: String(ports.jt808),
@@ -79,6 +82,7 @@ const gateway = ({ ports, secrets }: ServicesContext): ServicePlan => ({
 const media = (context: ServicesContext): ServicePlan => ({
   name: 'jt1078-media',
   httpPort: context.ports.mediaHttp,
+  adminPort: context.ports.mediaAdmin,
   isPublic: true,
   env: {
     ...mediaPorts(context),
@@ -90,6 +94,7 @@ const media = (context: ServicesContext): ServicePlan => ({
 const deviceApi = (context: ServicesContext): ServicePlan => ({
   name: 'device-api',
   httpPort: context.ports.deviceApi,
+  adminPort: context.ports.deviceApiAdmin,
   isPublic: true,
   env: {
     ...mediaPorts(context),
@@ -132,13 +137,14 @@ function platform(context: ServicesContext): ServicePlan[] {
     {
       name: 'platform-api',
       httpPort: ports.platformApi,
+      adminPort: ports.platformAdmin,
       isPublic: false,
       env: { ...settings, POD_ID: 'platform-api', PLATFORM_ROLES: 'api,websocket' },
     },
     {
       name: 'platform-telemetry',
       service: 'platform-api',
-      httpPort: ports.platformTelemetry,
+      adminPort: ports.platformTelemetryAdmin,
       isPublic: false,
       // A fixed name: after a crash the next process takes over the telemetry partitions immediately.
       env: { ...settings, POD_ID: 'platform-telemetry', PLATFORM_ROLES: 'telemetry' },
@@ -149,6 +155,7 @@ function platform(context: ServicesContext): ServicePlan[] {
 const uploadFtp = (context: ServicesContext): ServicePlan => ({
   name: 'upload-ftp',
   httpPort: context.ports.ftpHttp,
+  adminPort: context.ports.ftpAdmin,
   isPublic: true,
   env: {
     FTP_PORT: String(context.ports.ftp),
@@ -167,7 +174,7 @@ const uploadFtp = (context: ServicesContext): ServicePlan => ({
 
 const webhookDispatcher = (context: ServicesContext): ServicePlan => ({
   name: 'webhook-dispatcher',
-  httpPort: context.ports.webhookHttp,
+  adminPort: context.ports.webhookAdmin,
   isPublic: false,
   env: encryption(context),
 });

@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { readOptions } from './options.ts';
 import { planPorts } from './ports.ts';
 import type { ServicesContext } from './service-plans.ts';
-import { proxySpec, serviceSpecs, serviceUrls } from './services.ts';
+import { adminUrls, proxySpec, serviceSpecs } from './services.ts';
 
 function createContext(env: NodeJS.ProcessEnv): ServicesContext {
   return {
@@ -35,10 +35,11 @@ function getEnv(name: string, env: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv {
 
 describe('the services of a start', () => {
   it('are six, one of them as two processes, each with the backends, its own port and its own POD_ID', () => {
-    const specs = serviceSpecs(createContext({ POD_ID: 'shared', HTTP_PORT: '1' }));
+    const specs = serviceSpecs(createContext({ POD_ID: 'shared', HTTP_PORT: '1', ADMIN_PORT: '2' }));
     expect(new Set(specs.map(({ args }) => args.at(-1))).size).toBe(6);
     expect(new Set(specs.map(({ name }) => name)).size).toBe(7);
-    expect(new Set(specs.map(({ env }) => env['HTTP_PORT'])).size).toBe(7);
+    expect(new Set(specs.map(({ env }) => env['ADMIN_PORT'])).size).toBe(7);
+    expect(specs.flatMap(({ env }) => env['HTTP_PORT'] ?? [])).toEqual(['8085', '8083', '8082', '8086']);
     for (const { env } of specs) {
       expect(env).toMatchObject({ NATS_URL: 'nats://n', MONGODB_URL: 'mongodb://m/fleet', HOST: '127.0.0.1' });
       expect(env['POD_ID']).not.toBe('shared');
@@ -96,9 +97,14 @@ describe('the services of a start', () => {
     });
   });
 
+  it('serve health and metrics on loopback only', () => {
+    const context = createContext({ HOST: '0.0.0.0' });
+    expect(adminUrls(context)['device-api']).toBe('http://127.0.0.1:8091');
+    for (const { env } of serviceSpecs(context)) expect(env['ADMIN_HOST']).toBe('127.0.0.1');
+  });
+
   it('give the proxy addresses that it can connect to', () => {
     const context = createContext({ HOST: '0.0.0.0' });
-    expect(serviceUrls(context)['device-api']).toBe('http://127.0.0.1:8083');
     expect(proxySpec(context).env).toMatchObject({
       HOST: '0.0.0.0',
       DEVICE_API_URL: 'http://127.0.0.1:8083',

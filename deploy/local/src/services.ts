@@ -25,21 +25,17 @@ const readyTimeoutMs = 120_000;
 
 const bindHost = (plan: ServicePlan, options: LaunchOptions): string => (plan.isPublic ? options.host : '127.0.0.1');
 
-/** Returns the HTTP base of each service, for health, readiness and metrics. */
-export function serviceUrls(context: ServicesContext): Record<string, string> {
-  return Object.fromEntries(
-    planServices(context).map((plan) => {
-      const host = inUrl(localAddress(bindHost(plan, context.options)));
-      return [plan.name, `http://${host}:${plan.httpPort}`];
-    }),
-  );
-}
+const adminHost = '127.0.0.1';
+
+/** Returns the base URL of each process's health and metrics. */
+export const adminUrls = (context: ServicesContext): Record<string, string> =>
+  Object.fromEntries(planServices(context).map(({ name, adminPort }) => [name, `http://${adminHost}:${adminPort}`]));
 
 export function serviceSpecs(context: ServicesContext): ProcessSpec[] {
   const { options, urls, logDir } = context;
   // A POD_ID or port intended for one process must not reach all of them.
-  const { POD_ID: _podId, HTTP_PORT: _httpPort, ...inherited } = options.env;
-  const bases = serviceUrls(context);
+  const { POD_ID: _podId, HTTP_PORT: _httpPort, ADMIN_PORT: _adminPort, ...inherited } = options.env;
+  const bases = adminUrls(context);
   return planServices(context).map((plan) => ({
     name: plan.name,
     tier: serviceTier,
@@ -53,7 +49,9 @@ export function serviceSpecs(context: ServicesContext): ProcessSpec[] {
       ...urls,
       ...plan.env,
       HOST: bindHost(plan, options),
-      HTTP_PORT: String(plan.httpPort),
+      ...(plan.httpPort === undefined ? {} : { HTTP_PORT: String(plan.httpPort) }),
+      ADMIN_HOST: adminHost,
+      ADMIN_PORT: String(plan.adminPort),
     },
     logFile: join(logDir, `${plan.name}.log`),
     isReady: () => respondsOk(`${bases[plan.name]}/readyz`),
@@ -62,8 +60,7 @@ export function serviceSpecs(context: ServicesContext): ProcessSpec[] {
   }));
 }
 
-export function proxySpec({ options, ports, logDir, ...rest }: ServicesContext): ProcessSpec {
-  const bases = serviceUrls({ options, ports, logDir, ...rest });
+export function proxySpec({ options, ports, logDir }: ServicesContext): ProcessSpec {
   const base = `http://${inUrl(localAddress(options.host))}:${ports.proxy}`;
   return {
     name: 'reverse-proxy',
@@ -74,12 +71,12 @@ export function proxySpec({ options, ports, logDir, ...rest }: ServicesContext):
       ...options.env,
       HOST: options.host,
       HTTP_PORT: String(ports.proxy),
-      DEVICE_API_URL: bases['device-api'],
-      PLATFORM_API_URL: bases['platform-api'],
+      DEVICE_API_URL: `http://${inUrl(localAddress(options.host))}:${ports.deviceApi}`,
+      PLATFORM_API_URL: `http://127.0.0.1:${ports.platformApi}`,
     },
     logFile: join(logDir, 'reverse-proxy.log'),
-    // Any response from a service behind the proxy, on a path that does not count against the caller's limit.
-    isReady: async () => ![undefined, 502].includes(await fetchStatus(`${base}/livez`)),
+    // Any response of a service, on a path that does not count against the caller's limit.
+    isReady: async () => ![undefined, 502].includes(await fetchStatus(`${base}/developers`)),
     readyTimeoutMs,
   };
 }

@@ -1,4 +1,5 @@
-export { createAdminRouter, listen } from './http/admin.ts';
+export { listen } from './http/admin.ts';
+export { adminSettings, startAdminServer } from './http/admin-server.ts';
 export { createApi, type ReceivedRequest } from './http/api.ts';
 export { createApp } from './http/app.ts';
 export { allowOrigins, originsOf, parseOrigins } from './http/cors.ts';

@@ -1,15 +1,12 @@
 import {
   allowOrigins,
-  createAdminRouter,
   createApi,
   createApp,
   createDocumentSender,
   createErrorHandlers,
   getRequestContext,
-  type Lifecycle,
   originsOf,
   parseOrigins,
-  type Registry,
   serveSwaggerUi,
 } from '@fleet/service-kit';
 import type { Express, RequestHandler } from 'express';
@@ -26,13 +23,9 @@ import { videoRoutes } from './video-routes/index.ts';
 /** Largest body of the Device API. */
 const bodyLimitBytes = 16 * 1024;
 
-/** Creates the HTTP application: the Device API, its document and page, and the routes for operators. */
-export function createDeviceApi(
-  deps: Deps,
-  httpDeps: { limits: RateLimits; lifecycle: Lifecycle; metrics: Registry },
-): Express {
+/** Creates the HTTP application: the Device API, its document and page. */
+export function createDeviceApi(deps: Deps, httpDeps: { limits: RateLimits }): Express {
   const app = createApp({ trustProxy: deps.config.TRUST_PROXY });
-  app.use(createAdminRouter(httpDeps.lifecycle, httpDeps.metrics, { bus: () => deps.bus.isUp() }));
   const sendDocument = createDocumentSender(createApiDocument);
   app.get(`${apiBasePath}/openapi.json`, (request, response) => {
     getRequestContext(request, response, deps.log);

@@ -110,8 +110,8 @@ describe('a broker that crashes', () => {
     // Each would take two seconds if it waited again; a busy machine may pause any one of them.
     expect(tookMs.toSorted((a, b) => a - b)[1]).toBeLessThan(1_900);
     expect(await api.get('/health')).toMatchObject({ status: 503, body: { components: { message_broker: false } } });
-    expect((await fetch(`${api.base}/readyz`)).status).toBe(503);
-    expect((await fetch(`${api.base}/livez`)).status).toBe(200);
+    expect((await fetch(`${api.adminBase}/readyz`)).status).toBe(503);
+    expect((await fetch(`${api.adminBase}/livez`)).status).toBe(200);
     expect((await api.get(`/health/device?imei=${quick}`)).status).toBe(200);
 
     await harness.nats.start();

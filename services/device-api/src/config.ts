@@ -1,4 +1,5 @@
 import {
+  adminSettings,
   ConfigError,
   type ConfigOf,
   commonEnv,
@@ -20,8 +21,9 @@ export const configSchema = envSchema({
   HTTP_PORT: {
     ...portSchema,
     default: 8083,
-    description: 'port of the Device API, health and metrics; 0 picks a free one',
+    description: 'port of the Device API; 0 picks a free one',
   },
+  ...adminSettings(8091),
   VIDEO_HTTP_PORT: { ...portSchema, default: 8081, description: 'port of the video service; 0 picks a free one' },
   MEDIA_PUBLIC_HOST: {
     type: 'string',

@@ -30,7 +30,7 @@ describe('a stop', () => {
           finish = resolve;
         }),
     );
-    expect((await fetch(`${service.base}/readyz`)).status).toBe(200);
+    expect((await fetch(`${service.adminBase}/readyz`)).status).toBe(200);
     const request = service.get(`/realtime/start-stream?imei=${imei}&channel=1`);
     await waitFor(() => finish !== undefined);
     const stopping = service.stop();
@@ -44,7 +44,7 @@ describe('a stop', () => {
     const service = await harness.startService({ DRAIN_DELAY_MS: '3000' });
     const imei = await harness.connectDevice(() => createOutcome(0x8204));
     const stopping = service.stop();
-    expect((await fetch(`${service.base}/readyz`)).status).toBe(503);
+    expect((await fetch(`${service.adminBase}/readyz`)).status).toBe(503);
     expect((await service.get(`/wakeup?imei=${imei}`)).status).toBe(200);
     await stopping;
   });

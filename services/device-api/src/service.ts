@@ -1,7 +1,15 @@
 import { setMaxListeners } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
-import { DeviceCommandClient, openBus, servePing } from '@fleet/bus';
-import { createLogger, createMetrics, Lifecycle, type Logger, type Running, redactConfig } from '@fleet/service-kit';
+import { type Bus, DeviceCommandClient, openBus, servePing } from '@fleet/bus';
+import {
+  createLogger,
+  createMetrics,
+  Lifecycle,
+  type Logger,
+  type Running,
+  redactConfig,
+  startAdminServer,
+} from '@fleet/service-kit';
 import { StreamTokens } from '@fleet/service-kit/stream-tokens';
 import { connectRedis, openDatabase, UploadRepository } from '@fleet/storage';
 import { AuditOutbox } from './access/audit-outbox.ts';
@@ -27,6 +35,7 @@ const name = 'device-api';
 export interface DeviceApiService extends Running {
   readonly port: number;
   readonly videoPort: number;
+  readonly adminPort: number;
 }
 
 /** Starts all parts: connects, listens, and stops in reverse order. */
@@ -47,8 +56,12 @@ export async function create(config: Config, overrides: { log?: Logger } = {}): 
 async function start(config: Config, log: Logger, lifecycle: Lifecycle): Promise<DeviceApiService> {
   const onError = (error: unknown): void => log.warn({ err: error }, 'a part reported an error');
   const metrics = createMetrics(name);
+  let connectedBus: Bus | undefined;
+  const checks = { bus: () => connectedBus?.isUp() ?? false };
+  const adminPort = await startAdminServer({ config, lifecycle, log, metrics, checks });
   const backends = await connectBackends(config, log, lifecycle, onError);
   const { bus, redis } = backends;
+  connectedBus = bus;
   const commandClient = new DeviceCommandClient(bus, { returnTimeoutMs: config.DEVICE_RETURN_WAIT_MS });
   lifecycle.onStop('commandClient', () => commandClient.stop());
   registerCommandMetrics(commandClient, metrics);
@@ -83,7 +96,7 @@ async function start(config: Config, log: Logger, lifecycle: Lifecycle): Promise
   lifecycle.onStop('pending work', () => stopped.abort());
   const httpServers = new HttpServers(config, () => stopped.abort());
   lifecycle.onStop('http', () => httpServers.stop());
-  const port = await httpServers.listen(createDeviceApi(deps, { limits, lifecycle, metrics }), config.HTTP_PORT);
+  const port = await httpServers.listen(createDeviceApi(deps, { limits }), config.HTTP_PORT);
   const videoPort = await httpServers.listenWithWebsockets(
     createVideoService(deps, { limits }),
     config.VIDEO_HTTP_PORT,
@@ -93,8 +106,9 @@ async function start(config: Config, log: Logger, lifecycle: Lifecycle): Promise
   lifecycle.onStop('ping', () => ping.stop());
   lifecycle.onStop('drain', () => delay(config.DRAIN_DELAY_MS));
   await bus.flush();
-  log.info({ port, videoPort }, 'listening');
-  return { port, videoPort, stop: () => lifecycle.stop() };
+  lifecycle.markStarted();
+  log.info({ port, videoPort, adminPort }, 'listening');
+  return { port, videoPort, adminPort, stop: () => lifecycle.stop() };
 }
 
 async function connectBackends(

@@ -53,7 +53,7 @@ describe('an unavailable broker', () => {
     const done = await requestClip(api, await uploads.connectCamera());
     await uploads.records.transition(done, ['uploading'], 'completed');
     await uploads.harness.nats.kill();
-    await waitFor(async () => (await fetch(`${api.base}/readyz`)).status === 503);
+    await waitFor(async () => (await fetch(`${api.adminBase}/readyz`)).status === 503);
     const responses = await Promise.all([
       api.get(uploadPath(camera.imei, { clip: 2, channel: 2 })),
       controlClip(api, id, 0),

@@ -11,6 +11,7 @@ describe('media configuration', () => {
     expect(() => loadConfig({ MEDIA_SIGNING_SECRET: 'short' })).toThrow('MEDIA_SIGNING_SECRET');
     expect(loadConfig({ MEDIA_SIGNING_SECRET: secret })).toMatchObject({
       HTTP_PORT: 8085,
+      ADMIN_PORT: 8092,
       MEDIA_LIVE_PORT: 7078,
       MEDIA_HISTORY_PORT: 7079,
       MEDIA_IDLE_STOP_MS: 60_000,

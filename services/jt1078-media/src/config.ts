@@ -1,5 +1,5 @@
 import { aacSampleRates } from '@fleet/jt1078';
-import { ConfigError, type ConfigOf, commonEnv, envSchema, readEnv } from '@fleet/service-kit';
+import { adminSettings, ConfigError, type ConfigOf, commonEnv, envSchema, readEnv } from '@fleet/service-kit';
 
 const portSetting = (fallback: number, description: string) =>
   ({ type: 'integer', minimum: 0, maximum: 65_535, default: fallback, description }) as const;
@@ -13,7 +13,8 @@ const { MONGODB_URL: _unused, ...sharedEnv } = commonEnv;
 
 export const schema = envSchema({
   ...sharedEnv,
-  HTTP_PORT: portSetting(8085, 'port of HTTP-FLV, health and metrics; 0 selects a free port'),
+  HTTP_PORT: portSetting(8085, 'port of HTTP-FLV, HLS and MP4; 0 selects a free port'),
+  ...adminSettings(8092),
   MEDIA_LIVE_PORT: portSetting(7078, 'JT/T 1078 live video, TCP and UDP; 0 selects a free port'),
   MEDIA_HISTORY_PORT: portSetting(7079, 'JT/T 1078 playback, TCP and UDP; 0 selects a free port'),
   MEDIA_TALK_PORT: portSetting(7090, 'JT/T 1078 talk, TCP and UDP; 0 selects a free port'),

@@ -73,7 +73,7 @@ describe('damaged packets', () => {
       }
       const streams = await probeStreams(player.flv);
       expect(streams.map((stream) => stream.codec_name)).toContain('h264');
-      expect(await fetchStatus(`http://127.0.0.1:${harness.service.httpPort}/livez`)).toMatchObject({ status: 200 });
+      expect(await fetchStatus(`http://127.0.0.1:${harness.service.adminPort}/livez`)).toMatchObject({ status: 200 });
       camera.close();
       player.close();
     },

@@ -73,7 +73,7 @@ describe('unsolicited camera', () => {
     const noisy = new TcpCamera(harness.service.livePort);
     await noisy.send(noise(100_000));
     await waitFor(() => silent.isClosed && noisy.isClosed, 'both connections to close');
-    expect(await fetchStatus(`http://127.0.0.1:${harness.service.httpPort}/livez`)).toEqual({
+    expect(await fetchStatus(`http://127.0.0.1:${harness.service.adminPort}/livez`)).toEqual({
       status: 200,
       body: null,
     });

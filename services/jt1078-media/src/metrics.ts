@@ -1,4 +1,4 @@
-import { Counter, createMetrics, Gauge, type Registry } from '@fleet/service-kit';
+import { Counter, Gauge, type Registry } from '@fleet/service-kit';
 import type { MediaStream } from './domain/media-stream.ts';
 import type { StreamRegistry } from './domain/stream-registry.ts';
 import type { IngestCounters } from './ingest/camera-connection.ts';
@@ -49,11 +49,10 @@ interface MetricSources {
 }
 
 /**
- * Creates the metrics of one service instance. They are read from the streams on each scrape, and the labels of a
+ * Registers the metrics of the streams. They are read from the streams on each scrape, and the labels of a
  * stream disappear with it.
  */
-export function createMediaMetrics({ registry, transcoders, ingest }: MetricSources): Registry {
-  const metrics = createMetrics('jt1078-media');
+export function registerMediaMetrics(metrics: Registry, { registry, transcoders, ingest }: MetricSources): void {
   for (const [key, [name, help]] of Object.entries(totalDefinitions) as [TotalName, [string, string]][])
     metrics.registerMetric(createTotal(name, help, () => sumOf(registry, key)));
   for (const metric of [
@@ -65,7 +64,6 @@ export function createMediaMetrics({ registry, transcoders, ingest }: MetricSour
     ...streamGauges.map((gauge) => createStreamGauge(registry, gauge)),
   ])
     metrics.registerMetric(metric);
-  return metrics;
 }
 
 function sumOf(registry: StreamRegistry, key: TotalName): number {

@@ -68,7 +68,7 @@ describe('Redis outage', () => {
     const before = startStreaming(first, testCamera, card);
     const player = await Player.open(harness.streamUrl(id));
     await waitFor(() => player.video.length > 10, 'pictures');
-    const readyz = `http://127.0.0.1:${harness.service.httpPort}/readyz`;
+    const readyz = `http://127.0.0.1:${harness.service.adminPort}/readyz`;
     expect((await fetch(readyz)).status).toBe(200);
     await server.kill();
     const videoCountBefore = player.video.length;

@@ -1,17 +1,19 @@
 import { type Bus, DeviceCommandClient, openBus, servePing, streamChanged, subscribe } from '@fleet/bus';
 import {
-  createAdminRouter,
   createApi,
   createApp,
   createErrorHandlers,
   createLogger,
+  createMetrics,
   getPodId,
   Lifecycle,
   type Logger,
   listen,
+  type Registry,
   type Route,
   type Running,
   redactConfig,
+  startAdminServer,
 } from '@fleet/service-kit';
 import { serveWebsockets } from '@fleet/service-kit/websocket';
 import { connectRedis, pingRedis, type Redis, type StreamId, type StreamKind } from '@fleet/storage';
@@ -23,7 +25,7 @@ import { serveStreamQueries, serveStreamSwitches } from './handlers/stream-queri
 import { serveVoiceDecoding } from './handlers/voice-decoding.ts';
 import type { IngestCounters } from './ingest/camera-connection.ts';
 import { openIngestPort } from './ingest/ingest-port.ts';
-import { createMediaMetrics } from './metrics.ts';
+import { registerMediaMetrics } from './metrics.ts';
 import { startPeriodicTask } from './periodic-task.ts';
 import type { StreamAccessDeps } from './routes/stream-access.ts';
 import { flvRoutes } from './routes/stream-flv.ts';
@@ -44,6 +46,7 @@ import { TerminalAudioProfiles } from './use-cases/terminal-audio.ts';
 /** Running media service and the ports it listens on. */
 export interface MediaService extends Running {
   readonly httpPort: number;
+  readonly adminPort: number;
   readonly livePort: number;
   readonly historyPort: number;
   readonly talkPort: number;
@@ -68,36 +71,64 @@ export async function create(config: Config, overrides: { log?: Logger } = {}): 
   const lifecycle = new Lifecycle(log);
   log.info({ ...redactConfig(schema, config), podId: pod }, 'starting');
   try {
+    const metrics = createMetrics('jt1078-media');
+    const health: Health = {};
+    const adminPort = await openAdminPort(config, lifecycle, log, metrics, health);
     const transcoders = new Transcoders({
       ffmpegPath: config.FFMPEG_PATH,
       maxProcesses: config.MEDIA_MAX_TRANSCODERS,
       log,
     });
-    const [backends] = await Promise.all([openBackends(config, pod, lifecycle, log), transcoders.probe()]);
+    const [backends] = await Promise.all([openBackends(config, pod, lifecycle, log, health), transcoders.probe()]);
     lifecycle.onStop('transcoders', () => transcoders.stop());
-    return await assemble(config, pod, { ...backends, transcoders, lifecycle, log });
+    return await assemble(config, pod, adminPort, { ...backends, transcoders, lifecycle, log, metrics });
   } catch (error) {
     await lifecycle.stop();
     throw error;
   }
 }
 
+/** Connections that the health checks test, each missing until it is opened. */
+interface Health {
+  bus?: Bus;
+  redis?: Redis;
+}
+
+const openAdminPort = (
+  config: Config,
+  lifecycle: Lifecycle,
+  log: Logger,
+  metrics: Registry,
+  health: Health,
+): Promise<number> =>
+  startAdminServer({
+    config,
+    lifecycle,
+    log,
+    metrics,
+    checks: { message_broker: () => health.bus?.isUp() ?? false },
+    backends: { state_store: () => health.redis !== undefined && pingRedis(health.redis) },
+  });
+
 interface Deps {
   readonly redis: Redis;
   readonly bus: Bus;
   readonly commandClient: DeviceCommandClient;
   readonly transcoders: Transcoders;
+  readonly metrics: Registry;
   readonly lifecycle: Lifecycle;
   readonly log: Logger;
 }
 
-async function openBackends(config: Config, pod: string, lifecycle: Lifecycle, log: Logger) {
+async function openBackends(config: Config, pod: string, lifecycle: Lifecycle, log: Logger, health: Health) {
   const bus = await openBus(config.NATS_URL, { name: pod, log });
+  health.bus = bus;
   lifecycle.onStop('bus', () => bus.close());
   const redis = await connectRedis(config.REDIS_URL, {
     name: pod,
     onError: (error) => log.debug({ err: error }, 'Redis connection failed'),
   });
+  health.redis = redis;
   lifecycle.onStop('redis', () => redis.destroy());
   const commandClient = new DeviceCommandClient(bus);
   lifecycle.onStop('command client', () => commandClient.stop());
@@ -140,7 +171,7 @@ function createStreams(config: Config, owner: { podId: string; url: string }, de
   return { registry, claims, eventPublisher, streamSwitch, profiles, hls: new HlsOutputs(log), counters };
 }
 
-async function assemble(config: Config, pod: string, deps: Deps): Promise<MediaService> {
+async function assemble(config: Config, pod: string, adminPort: number, deps: Deps): Promise<MediaService> {
   const { bus, lifecycle, log } = deps;
   const owner = { podId: pod, url: config.MEDIA_HTTP_URL ?? '' };
   const streams = createStreams(config, owner, deps);
@@ -152,24 +183,19 @@ async function assemble(config: Config, pod: string, deps: Deps): Promise<MediaS
   startPeriodicTasks(deps, streams, [live, history, talk, registry, hls]);
   serveBus(config, pod, deps, streams);
   await bus.flush();
-  const ports = { httpPort: http.port, livePort: live.port, historyPort: history.port, talkPort: talk.port };
+  lifecycle.markStarted();
+  const ingestPorts = { livePort: live.port, historyPort: history.port, talkPort: talk.port };
+  const ports = { httpPort: http.port, adminPort, ...ingestPorts };
   log.info({ ...ports, url: owner.url }, 'started');
   return { ...ports, stop: () => lifecycle.stop() };
 }
 
 async function openHttp(config: Config, deps: Deps, streams: Streams): Promise<{ port: number }> {
-  const { redis, bus, transcoders, lifecycle, log } = deps;
+  const { transcoders, metrics, lifecycle, log } = deps;
   const { registry, counters } = streams;
+  registerMediaMetrics(metrics, { registry, transcoders, ingest: counters });
   const app = createApp();
   const api = createApi({ log, bodyLimitBytes: 1024, routes: createRoutes(config, { ...streams, log }) });
-  app.use(
-    createAdminRouter(
-      lifecycle,
-      createMediaMetrics({ registry, transcoders, ingest: counters }),
-      { message_broker: () => bus.isUp() },
-      { state_store: () => pingRedis(redis) },
-    ),
-  );
   app.use(api, ...createErrorHandlers(log));
   const http = await listen(app, { host: config.HOST, port: config.HTTP_PORT });
   serveWebsockets(http.server, app);

@@ -1,4 +1,4 @@
-import { ConfigError, type ConfigOf, commonEnv, envSchema, readEnv } from '@fleet/service-kit';
+import { adminSettings, ConfigError, type ConfigOf, commonEnv, envSchema, readEnv } from '@fleet/service-kit';
 
 // The gateway has no database.
 const { MONGODB_URL: _unused, ...shared } = commonEnv;
@@ -8,13 +8,7 @@ const productionSecretLength = 32;
 
 export const schema = envSchema({
   ...shared,
-  HTTP_PORT: {
-    type: 'integer',
-    minimum: 0,
-    maximum: 65_535,
-    default: 8084,
-    description: 'port of health and metrics; 0 selects a free port',
-  },
+  ...adminSettings(8084),
   JT808_PORT: {
     type: 'integer',
     minimum: 0,

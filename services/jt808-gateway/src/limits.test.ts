@@ -209,7 +209,7 @@ describe('two pods without Redis', () => {
 describe('the HTTP port', () => {
   it('returns errors as JSON, also for an unknown path', async () => {
     const gateway = await startGateway();
-    const response = await fetch(`http://127.0.0.1:${gateway.httpPort}/nothing`);
+    const response = await fetch(`http://127.0.0.1:${gateway.adminPort}/nothing`);
     expect([response.status, await response.json()]).toEqual([
       404,
       { status: 404, error: 'There is no GET /nothing.' },
@@ -226,7 +226,7 @@ describe('shutdown', () => {
     const frame = await busy.waitForFrame(0x9101);
     const stopping = gateway.stop();
     const isDraining = async (): Promise<boolean> => {
-      const ready = await fetch(`http://127.0.0.1:${gateway.httpPort}/readyz`);
+      const ready = await fetch(`http://127.0.0.1:${gateway.adminPort}/readyz`);
       await ready.arrayBuffer();
       return ready.status === 503;
     };

@@ -1,16 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { type Bus, ensureStreams, openBus, servePing } from '@fleet/bus';
 import {
-  createAdminRouter,
-  createApp,
-  createErrorHandlers,
   createLogger,
   getPodId,
   Lifecycle,
   type Logger,
-  listen,
   type Running,
   redactConfig,
+  startAdminServer,
 } from '@fleet/service-kit';
 import { createRedisClient, type Redis } from '@fleet/storage';
 import { assemble } from './assemble.ts';
@@ -21,7 +18,7 @@ import { GatewayMetrics } from './metrics.ts';
 /** A running gateway. */
 export interface Gateway extends Running {
   readonly jt808Port: number;
-  readonly httpPort: number;
+  readonly adminPort: number;
   /**
    * Name of this process in Redis and on the bus. It is new with every start, so a restart does not revive the sessions
    * of its predecessor.
@@ -43,7 +40,14 @@ export async function create(config: Config, overrides: { log?: Logger } = {}): 
   try {
     const metrics = new GatewayMetrics();
     let bus: Bus | undefined;
-    const httpPort = await startAdminServer(config, { lifecycle, log, metrics, isBusUp: () => bus?.isUp() ?? false });
+    const adminPort = await startAdminServer({
+      config,
+      lifecycle,
+      log,
+      metrics: metrics.registry,
+      // Redis is not checked: the gateway works without it.
+      checks: { message_broker: () => bus?.isUp() ?? false },
+    });
     const redis = openRedis(config, podId, lifecycle, log);
     bus = await openBrokerConnection(config, podId, lifecycle, log);
     const drainAbort = new AbortController();
@@ -59,29 +63,13 @@ export async function create(config: Config, overrides: { log?: Logger } = {}): 
       drainAbortSignal,
     });
     await startPing(bus, lifecycle, log);
-    log.info({ jt808Port, httpPort, podId }, 'started');
-    return { jt808Port, httpPort, podId, stop: () => lifecycle.stop(), forceStop: () => drainAbort.abort() };
+    lifecycle.markStarted();
+    log.info({ jt808Port, adminPort, podId }, 'started');
+    return { jt808Port, adminPort, podId, stop: () => lifecycle.stop(), forceStop: () => drainAbort.abort() };
   } catch (error) {
     await lifecycle.stop();
     throw error;
   }
-}
-
-interface AdminDeps {
-  readonly lifecycle: Lifecycle;
-  readonly log: Logger;
-  readonly metrics: GatewayMetrics;
-  readonly isBusUp: () => boolean;
-}
-
-/** Serves health and metrics from the beginning of the start. Returns the port. */
-async function startAdminServer(config: Config, { lifecycle, log, metrics, isBusUp }: AdminDeps): Promise<number> {
-  const app = createApp();
-  // Redis is not checked: the gateway works without it.
-  app.use(createAdminRouter(lifecycle, metrics.registry, { message_broker: isBusUp }), ...createErrorHandlers(log));
-  const http = await listen(app, { host: config.HOST, port: config.HTTP_PORT });
-  lifecycle.onStop('http', () => http.close());
-  return http.port;
 }
 
 /** Creates the client of Redis without waiting for its connection. */

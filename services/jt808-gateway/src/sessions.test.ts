@@ -136,7 +136,7 @@ describe('disconnected terminal', () => {
 });
 
 async function countConnections(gateway: Gateway): Promise<number> {
-  const metrics = await (await fetch(`http://127.0.0.1:${gateway.httpPort}/metrics`)).text();
+  const metrics = await (await fetch(`http://127.0.0.1:${gateway.adminPort}/metrics`)).text();
   return Number(/^gateway_connections\{[^}]*\} (\d+)/m.exec(metrics)?.[1]);
 }
 

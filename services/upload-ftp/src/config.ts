@@ -1,6 +1,7 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import {
+  adminSettings,
   ConfigError,
   type ConfigOf,
   commonEnv,
@@ -23,7 +24,8 @@ const day = 24 * 60 * minute;
 /** All settings of the service. The tables in the README list the same. */
 export const schema = envSchema({
   ...commonEnv,
-  HTTP_PORT: { ...port, default: 8086, description: 'port of health, metrics and clips; 0 picks a free one' },
+  HTTP_PORT: { ...port, default: 8086, description: 'port of clips and files; 0 picks a free one' },
+  ...adminSettings(8093),
   UPLOAD_HTTP_URL: {
     type: 'string',
     optional: true,

@@ -22,6 +22,7 @@ describe('upload-ftp', () => {
   afterAll(() => harness.stop());
 
   const get = (path: string) => fetch(`http://127.0.0.1:${harness.service.httpPort}${path}`);
+  const getAdmin = (path: string) => fetch(`http://127.0.0.1:${harness.service.adminPort}${path}`);
 
   it('removes the signal handlers of ftp-srv, which would end the process', () => {
     expect(process.listenerCount('SIGTERM')).toBe(listenersBefore);
@@ -38,13 +39,13 @@ describe('upload-ftp', () => {
   });
 
   it('serves health, metrics and 404 for unknown paths', async () => {
-    expect(await (await get('/livez')).json()).toEqual({ live: true });
-    expect(await (await get('/readyz')).json()).toEqual({
+    expect(await (await getAdmin('/livez')).json()).toEqual({ live: true });
+    expect(await (await getAdmin('/readyz')).json()).toEqual({
       ready: true,
       draining: false,
       checks: { message_broker: true, database: true, state_store: true, upload_server: true },
     });
-    const metrics = await (await get('/metrics')).text();
+    const metrics = await (await getAdmin('/metrics')).text();
     for (const name of [
       'logins_total',
       'bytes_total',
@@ -70,7 +71,7 @@ describe('upload-ftp', () => {
     await harness.service.stop();
     await harness.startService({ CLIPS_MIN_FREE_BYTES: String(Number.MAX_SAFE_INTEGER).slice(0, 15) });
     expect(await pingService(harness.bus, 'upload-ftp', 5_000)).toBe(false);
-    expect((await get('/readyz')).status).toBe(503);
+    expect((await getAdmin('/readyz')).status).toBe(503);
     const record = await harness.reserve();
     await expect(harness.grantUpload(record._id)).rejects.toMatchObject({ code: 'unavailable' });
     await harness.service.stop();

@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import { type Bus, openBus } from '@fleet/bus';
 import {
-  createAdminRouter,
   createApi,
   createApp,
   createErrorHandlers,
@@ -12,6 +11,7 @@ import {
   type Route,
   type Running,
   redactConfig,
+  startAdminServer,
 } from '@fleet/service-kit';
 import {
   createRedisClient,
@@ -43,6 +43,7 @@ import type { OpenFile } from './uploads/active-upload.ts';
 
 export interface UploadService extends Running {
   readonly httpPort: number;
+  readonly adminPort: number;
   readonly ftpPort: number;
   readonly attachmentPort: number;
 }
@@ -73,8 +74,9 @@ interface Stores {
   readonly objects: ObjectStore | null;
 }
 
-/** Checks of `/readyz` that depend on parts that start after the HTTP server. */
+/** Checks of `/readyz` that depend on parts that start after the admin port. */
 interface Readiness {
+  readonly stores: () => Stores | undefined;
   readonly isBusUp: () => boolean;
   readonly isListening: () => boolean;
 }
@@ -90,14 +92,17 @@ export async function create(config: Config, overrides: Overrides = {}): Promise
   log.info(redactConfig(schema, config), 'starting');
   try {
     readTls(config);
-    const stores = await openStores(context);
+    let stores: Stores | undefined;
     let bus: Bus | undefined;
     let ftp: RunningFtp | undefined;
     let attachments: RunningAttachments | undefined;
-    const httpPort = await startHttp(context, stores, {
+    const adminPort = await openAdminPort(context, {
+      stores: () => stores,
       isBusUp: () => bus?.isUp() ?? false,
       isListening: () => ftp?.isListening() === true && attachments?.isListening() === true,
     });
+    stores = await openStores(context);
+    const httpPort = await startHttp(context, stores);
     const httpUrl = config.UPLOAD_HTTP_URL ?? `http://${config.HOST}:${httpPort}`;
     const connectedBus = await openBus(config.NATS_URL, { name: stores.pod, log });
     bus = connectedBus;
@@ -109,7 +114,8 @@ export async function create(config: Config, overrides: Overrides = {}): Promise
     serveFfmpegRequests(deps);
     ftp = await assemble(deps, overrides.openFile);
     attachments = await startAttachments({ ...deps, metrics: context.metrics.registry });
-    const ports = { httpPort, ftpPort: ftp.port, attachmentPort: attachments.port };
+    lifecycle.markStarted();
+    const ports = { httpPort, adminPort, ftpPort: ftp.port, attachmentPort: attachments.port };
     await connectedBus.flush();
     log.info({ ...ports, httpUrl }, 'started');
     return { ...ports, stop: () => lifecycle.stop() };
@@ -170,25 +176,35 @@ async function openStores({ config, lifecycle, metrics, log }: Context): Promise
   return { pod, clips, disk, database, redis, records, completedClips, openedMedia, objects };
 }
 
-/** Serves health, metrics and downloads. Returns the port. */
-async function startHttp(
+const openAdminPort = (
   { config, lifecycle, metrics, log }: Context,
-  { disk, database, redis, completedClips, openedMedia }: Stores,
-  { isBusUp, isListening }: Readiness,
+  { stores, isBusUp, isListening }: Readiness,
+): Promise<number> =>
+  startAdminServer({
+    config,
+    lifecycle,
+    log,
+    metrics: metrics.registry,
+    checks: {
+      message_broker: isBusUp,
+      upload_server: async () => isListening() && (await stores()?.disk.findError()) === null,
+    },
+    backends: {
+      database: async () => (await stores()?.database.ping()) ?? false,
+      state_store: async () => {
+        const redis = stores()?.redis;
+        return redis !== undefined && pingRedis(redis);
+      },
+    },
+  });
+
+/** Serves downloads. Returns the port. */
+async function startHttp(
+  { config, lifecycle, log }: Context,
+  { completedClips, openedMedia }: Stores,
 ): Promise<number> {
   const routes: readonly Route[] = [...completedClips.routes, ...openedMedia.routes];
   const app = createApp();
-  app.use(
-    createAdminRouter(
-      lifecycle,
-      metrics.registry,
-      {
-        message_broker: isBusUp,
-        upload_server: async () => isListening() && (await disk.findError()) === null,
-      },
-      { database: () => database.ping(), state_store: () => pingRedis(redis) },
-    ),
-  );
   app.use(createApi({ log, routes, bodyLimitBytes: 1024 }), ...createErrorHandlers(log));
   const http = await listen(app, { host: config.HOST, port: config.HTTP_PORT });
   // An interrupted download can be resumed from another pod.

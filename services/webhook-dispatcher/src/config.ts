@@ -1,4 +1,5 @@
 import {
+  adminSettings,
   ConfigError,
   type ConfigOf,
   commonEnv,
@@ -11,13 +12,7 @@ const milliseconds = { type: 'integer', minimum: 1, maximum: 2_000_000_000 } as 
 
 export const schema = envSchema({
   ...commonEnv,
-  HTTP_PORT: {
-    type: 'integer',
-    minimum: 0,
-    maximum: 65_535,
-    default: 8087,
-    description: 'port of health and metrics; 0 picks a free one',
-  },
+  ...adminSettings(8087),
   ENCRYPTION_KEY: {
     type: 'string',
     default: developmentEncryptionKey,

@@ -18,8 +18,8 @@ describe('webhook-dispatcher', () => {
       REDIS_URL: testEnv('REDIS_URL'),
       MONGODB_URL: testEnv('MONGODB_URL'),
     };
-    const service = await create(loadConfig({ ...settings, HTTP_PORT: '0' }), { log: silent });
-    const base = `http://127.0.0.1:${service.httpPort}`;
+    const service = await create(loadConfig({ ...settings, ADMIN_PORT: '0' }), { log: silent });
+    const base = `http://127.0.0.1:${service.adminPort}`;
     const bus = await openBus(settings.NATS_URL, { name: 'webhook-dispatcher-test', log: silent });
     try {
       expect(await (await fetch(`${base}/livez`)).json()).toEqual({ live: true });

@@ -1,9 +1,6 @@
 import type { SecureContext } from 'node:tls';
 import { type Bus, ensureStreams, fleetChanged, openBus, publish, servePing } from '@fleet/bus';
 import {
-  createAdminRouter,
-  createApp,
-  createErrorHandlers,
   createLogger,
   dayMs,
   Encryption,
@@ -11,13 +8,13 @@ import {
   hourMs,
   Lifecycle,
   type Logger,
-  listen,
   type Running,
   redactConfig,
   retryUntilSuccess,
   runPeriodically,
   SsrfGuard,
   type SsrfGuardOptions,
+  startAdminServer,
 } from '@fleet/service-kit';
 import {
   connectRedis,
@@ -42,7 +39,7 @@ import type { SendDeps } from './use-cases/send-attempt.ts';
 import { Sweep } from './use-cases/sweep.ts';
 
 export interface WebhookDispatcher extends Running {
-  readonly httpPort: number;
+  readonly adminPort: number;
 }
 
 /** Replacements for tests. */
@@ -93,11 +90,12 @@ async function start(
   // Reports their faults at the start.
   const trust = createTrustStore(config.WEBHOOK_CA_FILE);
   const send = createSendDeps(config, overrides);
-  const database = openDatabase(config.MONGODB_URL, { appName: name });
-  lifecycle.onStop('database', () => database.close());
   const metrics = createDispatcherMetrics();
-  const backends: Backends = { database };
-  const http = await openHttp(config, { log, lifecycle, metrics, backends });
+  const backends: Backends = {};
+  const adminPort = await openAdminPort(config, { log, lifecycle, metrics, backends });
+  const database = openDatabase(config.MONGODB_URL, { appName: name });
+  backends.database = database;
+  lifecycle.onStop('database', () => database.close());
   const redis = await connectRedis(config.REDIS_URL, {
     name,
     onError: (error) => log.warn({ detail: error instanceof Error ? error.message : error }, 'Redis is unavailable'),
@@ -118,38 +116,33 @@ async function start(
   const ping = servePing(bus, 'webhook-dispatcher', { onError });
   lifecycle.onStop('ping', () => ping.stop());
   await bus.flush();
-  log.info({ httpPort: http.port }, 'started');
-  return { httpPort: http.port, stop: () => lifecycle.stop() };
+  lifecycle.markStarted();
+  log.info({ adminPort }, 'started');
+  return { adminPort, stop: () => lifecycle.stop() };
 }
 
-/** Connections that the health checks test; the broker and Redis are missing until they are connected. */
+/** Connections that the health checks test, each missing until it is opened. */
 interface Backends {
-  readonly database: Database;
+  database?: Database;
   bus?: Bus;
   redis?: Redis;
 }
 
-async function openHttp(
+const openAdminPort = (
   config: Config,
   { log, lifecycle, metrics, backends }: Pick<DispatcherDeps, 'log' | 'lifecycle' | 'metrics'> & { backends: Backends },
-): Promise<{ port: number }> {
-  const app = createApp();
-  app.use(
-    createAdminRouter(
-      lifecycle,
-      metrics.registry,
-      { message_broker: () => backends.bus?.isUp() ?? false },
-      {
-        state_store: () => backends.redis !== undefined && pingRedis(backends.redis),
-        database: () => backends.database.ping(),
-      },
-    ),
-  );
-  app.use(...createErrorHandlers(log));
-  const http = await listen(app, { host: config.HOST, port: config.HTTP_PORT });
-  lifecycle.onStop('http', () => http.close());
-  return http;
-}
+): Promise<number> =>
+  startAdminServer({
+    config,
+    lifecycle,
+    log,
+    metrics: metrics.registry,
+    checks: { message_broker: () => backends.bus?.isUp() ?? false },
+    backends: {
+      state_store: () => backends.redis !== undefined && pingRedis(backends.redis),
+      database: () => backends.database?.ping() ?? false,
+    },
+  });
 
 const createSendDeps = (config: Config, { resolve }: Overrides): SendDeps => ({
   guard: new SsrfGuard({

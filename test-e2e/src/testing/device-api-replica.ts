@@ -9,10 +9,10 @@ import { type ApiResponse, getJson, type ProductHarness } from './harness.ts';
 const script = resolve('services/device-api/dist/bundle/main.js');
 
 /** Returns an unused port above the range of outgoing connections, so that none takes it while the replica starts. */
-async function freePort(other?: number): Promise<number> {
+async function freePort(...others: readonly number[]): Promise<number> {
   for (;;) {
     const port = randomInt(61_000, 65_536);
-    if (port !== other && (await isFree(port))) return port;
+    if (!others.includes(port) && (await isFree(port))) return port;
   }
 }
 
@@ -35,13 +35,18 @@ function readSecrets({ product }: ProductHarness): Record<string, string> {
 export class DeviceApiReplica {
   readonly #child: ChildProcess;
   readonly #url: string;
+  readonly #adminUrl: string;
 
   /** Address of the video service. */
   readonly videoUrl: string;
 
-  private constructor(child: ChildProcess, { url, videoUrl }: { url: string; videoUrl: string }) {
+  private constructor(
+    child: ChildProcess,
+    { url, videoUrl, adminUrl }: { url: string; videoUrl: string; adminUrl: string },
+  ) {
     this.#child = child;
     this.#url = url;
+    this.#adminUrl = adminUrl;
     this.videoUrl = videoUrl;
   }
 
@@ -49,6 +54,7 @@ export class DeviceApiReplica {
     const { backends, jt1078 } = harness.product.runtime;
     const httpPort = await freePort();
     const videoPort = await freePort(httpPort);
+    const adminPort = await freePort(httpPort, videoPort);
     const child = spawn(process.execPath, [script], {
       env: {
         ...process.env,
@@ -58,6 +64,7 @@ export class DeviceApiReplica {
         HOST: '127.0.0.1',
         HTTP_PORT: String(httpPort),
         VIDEO_HTTP_PORT: String(videoPort),
+        ADMIN_PORT: String(adminPort),
         NATS_URL: backends.nats_url,
         REDIS_URL: backends.redis_url,
         MONGODB_URL: backends.mongodb_url,
@@ -76,6 +83,7 @@ export class DeviceApiReplica {
     const replica = new DeviceApiReplica(child, {
       url: `http://127.0.0.1:${httpPort}`,
       videoUrl: `http://127.0.0.1:${videoPort}`,
+      adminUrl: `http://127.0.0.1:${adminPort}`,
     });
     try {
       await waitFor(() => replica.#isReady(), 'the second device-api', 60_000);
@@ -102,7 +110,7 @@ export class DeviceApiReplica {
 
   async #isReady(): Promise<boolean> {
     try {
-      return (await fetch(`${this.#url}/readyz`)).status === 200;
+      return (await fetch(`${this.#adminUrl}/readyz`)).status === 200;
     } catch (error) {
       // It does not listen yet. System errors are not instances of the Error class of the test realm.
       if (typeof error === 'object' && error !== null && 'name' in error && error.name === 'TypeError') return false;

@@ -11,9 +11,15 @@ import { createApp } from './app.ts';
 
 const log = createLogger('test', 'silent');
 
+function startedLifecycle(): Lifecycle {
+  const lifecycle = new Lifecycle(log);
+  lifecycle.markStarted();
+  return lifecycle;
+}
+
 describe('createAdminRouter', () => {
   it('reports liveness, readiness and metrics', async () => {
-    const lifecycle = new Lifecycle(log);
+    const lifecycle = startedLifecycle();
     let works = true;
     const app = createApp();
     app.use(
@@ -50,7 +56,7 @@ describe('createAdminRouter', () => {
     const works = { bus: true, database: false };
     const app = createApp();
     const [checks, backends] = [{ bus: () => works.bus }, { database: () => works.database }];
-    app.use(createAdminRouter(new Lifecycle(log), createMetrics('test'), checks, backends));
+    app.use(createAdminRouter(startedLifecycle(), createMetrics('test'), checks, backends));
     const admin = await listen(app, { host: '127.0.0.1', port: 0 });
     const get = async (path: string) => fetch(`http://127.0.0.1:${admin.port}${path}`);
     const ready = async () => {

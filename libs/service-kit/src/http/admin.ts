@@ -22,8 +22,8 @@ import { isEnding } from './last-response.ts';
 export type ReadinessChecks = Readonly<Record<string, () => boolean | Promise<boolean>>>;
 
 /**
- * Creates the routes of every service: `/livez` (the event loop runs), `/readyz` and `/metrics`. A service is ready if
- * it does not drain, all `checks` pass, and each of the `backends` has worked once. Later outages of backends are only
+ * Creates the routes of the admin port: `/livez` (the event loop runs), `/readyz` and `/metrics`. A service is ready if
+ * it has started and does not drain, all `checks` pass, and each of the `backends` has worked once. Later outages of backends are only
  * reported: replicas share them, so none is taken out of service. Metrics report all as `service_check_up`.
  */
 export function createAdminRouter(
@@ -57,7 +57,8 @@ export function createAdminRouter(
   });
   router.get('/readyz', async (_request, response) => {
     const entries = await results();
-    const ready = !lifecycle.isStopping && entries.every(([name, ok]) => ok || passedOnce.has(name));
+    const ready =
+      lifecycle.isStarted && !lifecycle.isStopping && entries.every(([name, ok]) => ok || passedOnce.has(name));
     response
       .status(ready ? 200 : 503)
       .json({ ready, draining: lifecycle.isStopping, checks: Object.fromEntries(entries) });

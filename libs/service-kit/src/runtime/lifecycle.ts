@@ -21,10 +21,21 @@ export class Lifecycle implements Running {
   readonly #stepTimeoutMs: number;
   readonly #steps: Step[] = [];
   #stopping: Promise<void> | undefined;
+  #isStarted = false;
 
   constructor(log: Logger, options: { stepTimeoutMs?: number } = {}) {
     this.#log = log;
     this.#stepTimeoutMs = options.stepTimeoutMs ?? 100_000;
+  }
+
+  /** True once all parts have started. */
+  get isStarted(): boolean {
+    return this.#isStarted;
+  }
+
+  /** Reports that all parts have started; the service is not ready before. */
+  markStarted(): void {
+    this.#isStarted = true;
   }
 
   /** True from the first call of `stop`. */

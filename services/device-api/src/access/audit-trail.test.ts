@@ -112,7 +112,7 @@ describe('a command while JetStream is unavailable', () => {
     await (await harness.bus.jetstreamManager()).streams.delete('AUDIT');
     const headers = { 'x-api-key': platform.newKey() };
     const wake = () => api.get(`/wakeup?imei=${imei}`, { headers });
-    const metrics = async (): Promise<string> => (await fetch(`${api.base}/metrics`)).text();
+    const metrics = async (): Promise<string> => (await fetch(`${api.adminBase}/metrics`)).text();
     for (let round = 0; round < 3; round += 1) expect((await wake()).status).toBe(200);
     expect(harness.findCommands(imei)).toHaveLength(3);
     expect(await metrics()).toMatch(/^device_api_audit_entries_waiting(\{.*\})? 3$/m);

@@ -279,7 +279,7 @@ describe('with DEVICE_API_AUTH=key', () => {
     await harness.connectStream(imei, 1, pod.url);
     const [key, other] = [platform.newKey(), platform.newKey()];
     const [closedReader, openReader] = [await watch(imei, key), await watch(imei, other)];
-    const readiness = async (): Promise<number> => (await fetch(`${api.base}/readyz`)).status;
+    const readiness = async (): Promise<number> => (await fetch(`${api.adminBase}/readyz`)).status;
     try {
       await platform.stop();
       await harness.nats.kill();

@@ -111,10 +111,11 @@ export class DeviceApiHarness {
   /** Starts a replica; limits are high unless the test sets others. */
   async startService(
     env: Record<string, string> = {},
-  ): Promise<DeviceApiService & ApiClient & { readonly video: ApiClient }> {
+  ): Promise<DeviceApiService & ApiClient & { readonly video: ApiClient; readonly adminBase: string }> {
     const service = await create(
       loadConfig({
         HTTP_PORT: '0',
+        ADMIN_PORT: '0',
         VIDEO_HTTP_PORT: '0',
         NATS_URL: `nats://127.0.0.1:${this.nats.port}`,
         REDIS_URL: `redis://127.0.0.1:${this.redisServer.port}`,
@@ -131,6 +132,7 @@ export class DeviceApiHarness {
     this.#services.push(service);
     return Object.assign(service, createClient(`http://127.0.0.1:${service.port}`), {
       video: createClient(`http://127.0.0.1:${service.videoPort}`, ''),
+      adminBase: `http://127.0.0.1:${service.adminPort}`,
     });
   }
 

@@ -93,6 +93,7 @@ export const startService = (env: Record<string, string>): Promise<MediaService>
       REDIS_URL: testEnv('REDIS_URL'),
       FFMPEG_PATH: testEnv('FFMPEG_PATH'),
       HTTP_PORT: '0',
+      ADMIN_PORT: '0',
       MEDIA_LIVE_PORT: '0',
       MEDIA_HISTORY_PORT: '0',
       MEDIA_TALK_PORT: '0',

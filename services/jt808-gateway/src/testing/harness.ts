@@ -29,7 +29,7 @@ const silentLog = createLogger('test', 'silent');
 const gatewayEnv = (overrides: Record<string, string> = {}): Record<string, string> => ({
   NATS_URL: servers.nats,
   REDIS_URL: servers.redis,
-  HTTP_PORT: '0',
+  ADMIN_PORT: '0',
   JT808_PORT: '0',
   GATEWAY_AUTH_SECRET: 'a secret for tests alone',
   LOG_LEVEL: 'silent',

@@ -8,11 +8,9 @@ export function createPlatformApp(
   log: Logger,
   trustProxy: string,
   dashboard: RequestHandler | undefined,
-  ...handlers: readonly RequestHandler[]
 ): { app: Express; readonly serve: (api: RequestHandler) => void } {
   let api: RequestHandler | undefined;
   const app = createApp({ trustProxy });
-  for (const handler of handlers) app.use(handler);
   app.use(createStartPage(dashboard === undefined ? '/' : '/developers'));
   if (dashboard !== undefined) app.use(dashboard);
   app.use((request, response, next) => {

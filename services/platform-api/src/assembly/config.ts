@@ -1,4 +1,4 @@
-import { ConfigError, type ConfigOf, commonEnv, envSchema, readEnv } from '@fleet/service-kit';
+import { adminSettings, ConfigError, type ConfigOf, commonEnv, envSchema, readEnv } from '@fleet/service-kit';
 import { checkStreamTokenSettings, streamTokenSettings } from '@fleet/service-kit/stream-tokens';
 import { accessSettings, checkAccessSettings } from '../access/access-settings.ts';
 import { rateLimitSettings } from '../access/rate-limit-settings.ts';
@@ -27,8 +27,9 @@ export const schema = envSchema({
     minimum: 0,
     maximum: 65_535,
     default: 8082,
-    description: 'port of the Platform API, the start page, health and metrics; 0 picks a free one',
+    description: 'port of the Platform API, the start page and the dashboard; 0 picks a free one',
   },
+  ...adminSettings(8094),
   PLATFORM_ROLES: {
     type: 'string',
     default: 'api,websocket,telemetry',

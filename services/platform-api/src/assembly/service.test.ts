@@ -31,7 +31,7 @@ const createDatabase = (): string => {
 let nats: ServerProcess;
 const natsUrl = (): string => `nats://127.0.0.1:${nats.port}`;
 const settings = (more: Record<string, string>): Config =>
-  loadConfig({ NATS_URL: natsUrl(), REDIS_URL: testEnv('REDIS_URL'), HTTP_PORT: '0', ...more });
+  loadConfig({ NATS_URL: natsUrl(), REDIS_URL: testEnv('REDIS_URL'), HTTP_PORT: '0', ADMIN_PORT: '0', ...more });
 
 beforeAll(async () => {
   nats = await ServerProcess.nats();
@@ -59,7 +59,7 @@ describe('platform-api', () => {
     records = new RecordStore(database);
     service = await create(settings(bootstrapped), { log: silent });
     bus = await openBus(natsUrl(), { name: 'platform-api-test', log: silent });
-    await waitFor(async () => (await get('/readyz')).status === 200);
+    await waitFor(async () => (await fetch(`${adminBase()}/readyz`)).status === 200);
   });
   afterAll(async () => {
     await service.stop();
@@ -70,11 +70,12 @@ describe('platform-api', () => {
 
   const get = (path: string, headers: Record<string, string> = {}) =>
     fetch(`http://127.0.0.1:${service.httpPort}${path}`, { headers });
+  const adminBase = () => `http://127.0.0.1:${service.adminPort}`;
   const check = (secret: string) => request(bus, verifyKey, { keySha256: hashKey(secret) }, { timeoutMs: 3_000 });
 
   it('creates the first owner once: account, user with an argon2id password, key stored by its hash', async () => {
     const again = await create(settings(bootstrapped), { log: silent });
-    await waitFor(async () => (await fetch(`http://127.0.0.1:${again.httpPort}/readyz`)).status === 200);
+    await waitFor(async () => (await fetch(`http://127.0.0.1:${again.adminPort}/readyz`)).status === 200);
     await again.stop();
     const users = await database.collection<User>('users').find({ email: 'owner@fleet.example' }).toArray();
     expect(users).toHaveLength(1);
@@ -217,9 +218,11 @@ describe('platform-api', () => {
     expect(await (await get('/api/nothing', { 'x-api-key': key })).json()).toMatchObject({ code: 'not_found' });
   });
 
-  it('serves liveness and metrics', async () => {
-    expect((await get('/livez')).status).toBe(200);
-    expect(await (await get('/metrics')).text()).toContain('service="platform-api"');
+  it('serves health and metrics on the admin port only', async () => {
+    expect((await fetch(`${adminBase()}/livez`)).status).toBe(200);
+    expect(await (await fetch(`${adminBase()}/metrics`)).text()).toContain('service="platform-api"');
+    const statuses = ['/livez', '/readyz', '/metrics'].map(async (path) => (await get(path)).status);
+    expect(await Promise.all(statuses)).toEqual([404, 404, 404]);
   });
 });
 
@@ -239,14 +242,15 @@ describe('platform-api without its database', () => {
       fetch(`http://127.0.0.1:${service.httpPort}${path}`, { headers: { 'x-api-key': key } });
     const check = () => request(bus, verifyKey, { keySha256: hashKey(key) }, { timeoutMs: 10_000 });
     try {
-      const ready = await get('/readyz');
+      const getReadiness = () => fetch(`http://127.0.0.1:${service.adminPort}/readyz`);
+      const ready = await getReadiness();
       expect(ready.status).toBe(503);
       expect(await ready.json()).toMatchObject({ checks: { message_broker: true, database: false } });
       await expect(check()).rejects.toMatchObject({ name: 'BusError', kind: 'failed' });
       expect(await (await get('/api/x')).json()).toMatchObject({ status: 503, code: 'unavailable' });
 
       await mongo.start();
-      await waitFor(async () => (await get('/readyz')).status === 200);
+      await waitFor(async () => (await getReadiness()).status === 200);
       expect(await check()).toMatchObject({ valid: true });
       expect((await get('/api/x')).status).toBe(404);
     } finally {

@@ -1,7 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { type Bus, DeviceCommandClient, openBus } from '@fleet/bus';
 import {
-  createAdminRouter,
   createLogger,
   createMetrics,
   Encryption,
@@ -13,6 +12,7 @@ import {
   type Running,
   redactConfig,
   retryUntilSuccess,
+  startAdminServer,
 } from '@fleet/service-kit';
 import { StreamTokens } from '@fleet/service-kit/stream-tokens';
 import { createRedisClient, type Database, openDatabase } from '@fleet/storage';
@@ -47,7 +47,9 @@ import { type Config, parseRoles, type Role, schema } from './config.ts';
 import { migrations } from './migrations.ts';
 
 export interface PlatformApi extends Running {
+  /** 0 if no role of the process serves HTTP. */
   readonly httpPort: number;
+  readonly adminPort: number;
   /** Dependencies of the running domains; tests create records with them. */
   readonly deps: Deps;
 }
@@ -81,14 +83,20 @@ export async function create(config: Config, overrides: Overrides = {}): Promise
 
 async function start(config: Config, log: Logger, lifecycle: Lifecycle, overrides: Overrides): Promise<PlatformApi> {
   const name = getPodId(config.POD_ID);
+  const health: Health = { metrics: createMetrics('platform-api') };
+  const adminPort = await openAdminPort(config, log, lifecycle, health);
   const database = openDatabase(config.MONGODB_URL, { appName: name });
+  health.database = database;
   lifecycle.onStop('database', () => database.close());
   const records = new RecordStore(database);
   const firstRecords = writeFirstRecords(config, log, lifecycle, records);
-  const health: Health = { bus: undefined, database, firstRecords, metrics: createMetrics('platform-api') };
-  const http = await openHttp(config, log, lifecycle, health);
+  health.firstRecords = firstRecords;
+  const roleNames = parseRoles(config.PLATFORM_ROLES);
+  const stopped = createStopSignal();
+  const servesHttp = roleNames.has('api') || roleNames.has('websocket');
+  const http = servesHttp ? await openHttp(config, log, lifecycle, stopped) : undefined;
 
-  const loading = loadRoles(parseRoles(config.PLATFORM_ROLES));
+  const loading = loadRoles(roleNames);
   const bus = await openBus(config.NATS_URL, { name, log });
   lifecycle.onStop('bus', () => bus.close());
   // The service is ready from here on, so nothing may be awaited between this line and the start of the roles.
@@ -96,26 +104,30 @@ async function start(config: Config, log: Logger, lifecycle: Lifecycle, override
   health.bus = bus;
   publishRecordChanges(records, bus);
   const ownMessages = overrides.messages ?? createMessageSender(config, log);
-  const deps = createDeps(config, log, lifecycle, { database, records, bus, ownMessages, stopped: http.stopped });
+  const deps = createDeps(config, log, lifecycle, { database, records, bus, ownMessages, stopped: stopped.signal });
   const missedInvalidations = trackMissedInvalidations(deps);
   lifecycle.onStop('missed invalidations', () => missedInvalidations.stop());
   const principals = new Principals(records, bus, log);
   lifecycle.onStop('principals', () => principals.stop());
   // Stops before the dependencies of running requests.
-  lifecycle.onStop('requests', () => http.close());
+  lifecycle.onStop('requests', () => http?.close());
   const origins = allowedOrigins(config.PUBLIC_BASE_URL, config.ALLOWED_ORIGINS);
-  roles.startApi?.(deps, lifecycle, {
-    serve: http.serve,
-    principals,
-    origins,
-    runsJobs: overrides.runsJobs !== false,
-    hasFirstRecords: () => firstRecords.isDone,
-  });
-  roles.startWebsocket?.(deps, lifecycle, http.server, { principals, origins, metrics: health.metrics });
+  if (http !== undefined) {
+    roles.startApi?.(deps, lifecycle, {
+      serve: http.serve,
+      principals,
+      origins,
+      runsJobs: overrides.runsJobs !== false,
+      hasFirstRecords: () => firstRecords.isDone,
+    });
+    roles.startWebsocket?.(deps, lifecycle, http.server, { principals, origins, metrics: health.metrics });
+  }
   roles.startTelemetryRole?.(deps, lifecycle, health.metrics);
+  lifecycle.markStarted();
   await bus.flush();
-  log.info({ httpPort: http.port }, 'started');
-  return { httpPort: http.port, deps, stop: () => lifecycle.stop() };
+  const ports = { httpPort: http?.port ?? 0, adminPort };
+  log.info(ports, 'started');
+  return { ...ports, deps, stop: () => lifecycle.stop() };
 }
 
 /** Migrates the database and writes the first records, as soon as the database is available. */
@@ -140,29 +152,37 @@ function writeFirstRecords(config: Config, log: Logger, lifecycle: Lifecycle, re
 /** What the health checks test. */
 interface Health {
   /** Undefined until the service can serve requests. */
-  bus: Bus | undefined;
-  readonly database: Database;
-  readonly firstRecords: ReturnType<typeof writeFirstRecords>;
+  bus?: Bus;
+  database?: Database;
+  firstRecords?: ReturnType<typeof writeFirstRecords>;
   readonly metrics: Registry;
 }
 
-/** Opens the HTTP port: health is served immediately, requests once `serve` is called. */
-async function openHttp(config: Config, log: Logger, lifecycle: Lifecycle, health: Health) {
-  const { app, serve } = createPlatformApp(
+const openAdminPort = (config: Config, log: Logger, lifecycle: Lifecycle, health: Health): Promise<number> =>
+  startAdminServer({
+    config,
+    lifecycle,
     log,
-    config.TRUST_PROXY,
-    createDashboard(config),
-    createAdminRouter(
-      lifecycle,
-      health.metrics,
-      { message_broker: () => health.bus?.isUp() ?? false, first_records: () => health.firstRecords.isDone },
-      { database: () => health.database.ping() },
-    ),
-  );
-  const http = await listen(app, { host: config.HOST, port: config.HTTP_PORT, renderError: renderPlatformError });
+    metrics: health.metrics,
+    checks: {
+      message_broker: () => health.bus?.isUp() ?? false,
+      first_records: () => health.firstRecords?.isDone ?? false,
+    },
+    backends: { database: () => health.database?.ping() ?? false },
+  });
+
+/** Creates the signal that ends running downloads. */
+function createStopSignal(): AbortController {
   const stopped = new AbortController();
   // Each download adds one listener.
   setMaxListeners(0, stopped.signal);
+  return stopped;
+}
+
+/** Opens the HTTP port. Requests are served once `serve` is called. */
+async function openHttp(config: Config, log: Logger, lifecycle: Lifecycle, stopped: AbortController) {
+  const { app, serve } = createPlatformApp(log, config.TRUST_PROXY, createDashboard(config));
+  const http = await listen(app, { host: config.HOST, port: config.HTTP_PORT, renderError: renderPlatformError });
   const closeHttp = async (): Promise<void> => {
     const timer = setTimeout(() => stopped.abort(), downloadTimeoutMs);
     await http.close();
@@ -172,7 +192,7 @@ async function openHttp(config: Config, log: Logger, lifecycle: Lifecycle, healt
   const close = (): Promise<void> => (closing ??= closeHttp());
   // Covers a start that fails before requests are served.
   lifecycle.onStop('http', close);
-  return { port: http.port, server: http.server, stopped: stopped.signal, serve, close };
+  return { port: http.port, server: http.server, serve, close };
 }
 
 /** Returns the handler of the dashboard; undefined if the installation serves none. */

@@ -17,7 +17,6 @@ h1 { font-size: 1.5rem } code { background: #eef2f6; padding: .1em .3em; border-
 <li><a href="/docs/">Platform API</a>: the fleet's records, to read and to try (<a href="/api/openapi.json">OpenAPI document</a>).</li>
 <li><a href="/api/v1/docs">Device API</a>: its operations, to read and to try (<a href="/api/v1/openapi.json">OpenAPI document</a>).</li>
 <li><a href="/api/v1/health">Health</a> of the components that the Device API needs.</li>
-<li>This process: <a href="/livez">live</a>, <a href="/readyz">ready</a>, <a href="/metrics">metrics</a>.</li>
 </ul>
 <p>A live stream plays at <code>/api/v1/realtime/stream.flv</code> once <code>/api/v1/realtime/start-stream</code> has answered.</p>
 </html>

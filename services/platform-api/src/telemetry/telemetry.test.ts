@@ -38,7 +38,7 @@ beforeAll(async () => {
     TELEMETRY_PARTITIONS: String(partitions),
     REDIS_URL: `redis://127.0.0.1:${redis.port}`,
   });
-  second = await create({ ...harness.deps.config, PLATFORM_ROLES: 'telemetry', HTTP_PORT: 0 }, { log: silent });
+  second = await create({ ...harness.deps.config, PLATFORM_ROLES: 'telemetry' }, { log: silent });
 });
 afterAll(async () => {
   await second.stop();
@@ -315,7 +315,7 @@ describe('telemetry', () => {
     await second.stop();
     await report(vehicle.imei, [location(startMs + 1_000, { alarm: 1 }), location(startMs + 2_000, { alarm: 0 })]);
     await applied();
-    second = await create({ ...harness.deps.config, PLATFORM_ROLES: 'telemetry', HTTP_PORT: 0 }, { log: silent });
+    second = await create({ ...harness.deps.config, PLATFORM_ROLES: 'telemetry' }, { log: silent });
     expect((await typesOf(vehicle)).filter((type) => type === 'sos')).toEqual(['sos']);
     expect((await readLastLocations(harness.deps.redis, [vehicle.imei])).get(vehicle.imei)?.timestamp).toBe(
       startMs + 2_000,

@@ -93,6 +93,8 @@ export class PlatformHarness {
   readonly ours: Tenant;
   readonly theirs: Tenant;
   readonly base: string;
+  /** Base of health and metrics. */
+  readonly adminBase: string;
   /** Mails and SMS that would have been sent, in order. */
   readonly sent: readonly Message[];
   /** The broker, which tests may stop and restart. */
@@ -110,6 +112,7 @@ export class PlatformHarness {
     this.ours = tenants.ours;
     this.theirs = tenants.theirs;
     this.base = `http://127.0.0.1:${service.httpPort}`;
+    this.adminBase = `http://127.0.0.1:${service.adminPort}`;
     this.nats = nats;
   }
 
@@ -125,12 +128,13 @@ export class PlatformHarness {
     const urls = { NATS_URL: `nats://127.0.0.1:${nats.port}`, REDIS_URL: ownRedis() };
     // The role telemetry stores its offset in Redis, which the harnesses of a file share.
     const roles = { PLATFORM_ROLES: 'api,websocket' };
-    const config = loadConfig({ HTTP_PORT: '0', MONGODB_URL: database.href, ...urls, ...roles, ...limits, ...env });
+    const ports = { HTTP_PORT: '0', ADMIN_PORT: '0' };
+    const config = loadConfig({ ...ports, MONGODB_URL: database.href, ...urls, ...roles, ...limits, ...env });
     const sent: Message[] = [];
     const messages = { send: async (message: Message) => void sent.push(message) };
     const overrides = hasProviders ? {} : { messages };
     const service = await create(config, { log: silent, ...overrides, runsJobs: false });
-    const isReady = async () => (await fetch(`http://127.0.0.1:${service.httpPort}/readyz`)).status === 200;
+    const isReady = async () => (await fetch(`http://127.0.0.1:${service.adminPort}/readyz`)).status === 200;
     await waitFor(isReady);
     await waitFor(() => service.deps.redis.isReady);
     const [ours, theirs] = [await makeTenant(service.deps, 'Ours'), await makeTenant(service.deps, 'Theirs')];

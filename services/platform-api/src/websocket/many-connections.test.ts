@@ -95,11 +95,13 @@ describe('five thousand connections to one process', () => {
     expect(clients.range('location')).toEqual([2, 2]);
     expect(clients.range('notification')).toEqual([1, 1]);
     expect(clients.sockets.filter(({ readyState }) => readyState !== WebSocket.OPEN)).toEqual([]);
-    const metrics = await (await fetch(`${live.base}/metrics`)).text();
+    const metrics = await (await fetch(`${live.harness.adminBase}/metrics`)).text();
     expect(metrics).toMatch(new RegExp(`^websocket_connections\\{kind="user",.* ${connections}$`, 'm'));
     for (const ws of clients.sockets) ws.terminate();
     const isEmpty = async () =>
-      /^websocket_connections\{kind="user",.* 0$/m.test(await (await fetch(`${live.base}/metrics`)).text());
+      /^websocket_connections\{kind="user",.* 0$/m.test(
+        await (await fetch(`${live.harness.adminBase}/metrics`)).text(),
+      );
     await waitFor(isEmpty);
   });
 });

@@ -126,7 +126,7 @@ describe('a client that violates the websocket protocol', () => {
     });
     await ended;
     expect(received).toContain('101 Switching Protocols');
-    expect((await fetch(`${live.base}/livez`)).status).toBe(200);
+    expect((await fetch(`${live.harness.adminBase}/livez`)).status).toBe(200);
   });
 
   it.each([

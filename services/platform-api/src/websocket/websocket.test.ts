@@ -478,7 +478,7 @@ it('is counted for the metrics', async () => {
   const displaced = await live.as(await plainUser());
   for (let n = 0; n < 3; n += 1) displaced.send(' '.repeat(5_000));
   await displaced.ended();
-  const text = await (await fetch(`${harness.base}/metrics`)).text();
+  const text = await (await fetch(`${harness.adminBase}/metrics`)).text();
   expect(text).toMatch(/^websocket_connections\{kind="user",service="platform-api"\} [1-9]/m);
   expect(text).toMatch(/^websocket_connections\{kind="share",service="platform-api"\} 0/m);
   expect(text).toMatch(/^websocket_messages_sent_total\{type="hello",service="platform-api"\} [1-9]/m);

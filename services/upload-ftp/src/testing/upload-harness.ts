@@ -120,6 +120,7 @@ export class UploadHarness {
       MONGODB_URL: this.#mongodbUrl,
       CLIPS_DIR: this.clipsDir,
       HTTP_PORT: '0',
+      ADMIN_PORT: '0',
       FTP_PORT: '0',
       ATTACHMENT_PORT: '0',
       FTP_PASV_MIN: String(firstPort),
@@ -299,7 +300,7 @@ export class UploadHarness {
   }
 
   async metric(name: string): Promise<string> {
-    const response = await fetch(`http://127.0.0.1:${this.service.httpPort}/metrics`);
+    const response = await fetch(`http://127.0.0.1:${this.service.adminPort}/metrics`);
     const lines = (await response.text()).split('\n');
     return lines.filter((line) => line.startsWith(name)).join('\n');
   }

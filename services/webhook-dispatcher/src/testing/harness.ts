@@ -70,7 +70,7 @@ export class DispatcherHarness {
     const dir = mkdtempSync(join(tmpdir(), 'fleet-hooks-'));
     writeFileSync(join(dir, 'ca.pem'), certificate.cert);
     const env = {
-      HTTP_PORT: '0',
+      ADMIN_PORT: '0',
       NATS_URL: `nats://127.0.0.1:${nats.port}`,
       REDIS_URL: testEnv('REDIS_URL'),
       MONGODB_URL: url.href,
