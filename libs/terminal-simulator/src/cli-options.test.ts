@@ -1,5 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import { createDemoPhones, helpText, optionDefinitions, parseCliOptions, parseDurationMs } from './cli-options.ts';
+import { helpText } from './cli-help.ts';
+import { createDemoPhones, parseCliOptions } from './cli-options.ts';
+import { optionDefinitions, parseDurationMs } from './cli-values.ts';
 
 describe('command line', () => {
   it('fleet: defaults to the demo vehicles, of which the third is a 2019 terminal', () => {

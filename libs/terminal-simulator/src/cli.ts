@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { type PrintLine, type RunningCommand, runFleet, runLoad, runTerminal } from './cli-commands.ts';
-import { type CliOptions, helpText, parseCliOptions } from './cli-options.ts';
+import { helpText } from './cli-help.ts';
+import { type CliOptions, parseCliOptions } from './cli-options.ts';
 import { UsageError } from './usage-error.ts';
 
 const print: PrintLine = (line) => {

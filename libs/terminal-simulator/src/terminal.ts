@@ -1,4 +1,3 @@
-import { EventEmitter } from 'node:events';
 import { type AdditionalItem, decodeBody, platformGeneralResponse, terminalLogout } from '@fleet/jt808';
 import type { AlarmName } from './alarms.ts';
 import { Attachments, type SafetyAlarmRecord } from './attachments/attachments.ts';
@@ -6,33 +5,23 @@ import type { SafetyAlarm } from './attachments/safety-alarms.ts';
 import { type Behaviour, BehaviourTable } from './behaviour.ts';
 import { BehaviourEngine } from './behaviour-engine.ts';
 import { Cameras } from './cameras.ts';
-import { FrameLog, type FrameRecord, type PlatformMessage, WaitTimeoutError } from './frame-log.ts';
+import type { PlatformMessage } from './frame-log.ts';
 import { createMessage, type HandlerContext } from './handlers/handler-context.ts';
+import { InspectableTerminal } from './inspectable-terminal.ts';
 import type { ReportRecord } from './location-journal.ts';
-import { pushBounded } from './media/stream-record.ts';
 import { MessageEncoder, type OutgoingFrame } from './message-encoder.ts';
 import { ParameterStore } from './parameter-store.ts';
-import { ReceivedCommands, type ReceivedControl, type ReceivedText } from './received-commands.ts';
 import { Recorder } from './recorder.ts';
 import { type Recording, type RecordingQuery, selectSegments } from './recordings.ts';
 import { ReliableQueue } from './reliable-queue.ts';
 import { Reporter } from './reporter.ts';
 import { resolveOptions } from './resolve-options.ts';
 import { Session, type TerminalState } from './session.ts';
-import type { ResolvedOptions, TerminalMessage, TerminalOptions } from './terminal-options.ts';
+import type { TerminalMessage, TerminalOptions } from './terminal-options.ts';
 import { Timers } from './timers.ts';
 import type { UploadFile } from './uploads/upload-files.ts';
 import { Uploads } from './uploads/uploads.ts';
 import { Vehicle } from './vehicle.ts';
-
-/** Events of a terminal. */
-interface TerminalEvents {
-  state: [TerminalState];
-  online: [];
-  offline: [reason: string];
-  /** Every whole message from the platform, before the response. */
-  message: [PlatformMessage];
-}
 
 /** Responses of the platform to the terminal's own messages, which are not commands. */
 const platformResponseIds: ReadonlySet<number> = new Set([0x8001, 0x8004, 0x9212]);
@@ -42,8 +31,7 @@ const reportMessageIds: ReadonlySet<number> = new Set([0x0200, 0x0704]);
  * Terminal with cameras that speaks JT/T 808 and JT/T 1078: for the demo, for tests, and for partners who test their
  * integration.
  */
-export class SimulatedTerminal extends EventEmitter<TerminalEvents> {
-  readonly options: ResolvedOptions;
+export class SimulatedTerminal extends InspectableTerminal {
   readonly vehicle: Vehicle;
   readonly cameras: Cameras;
   readonly parameters: ParameterStore;
@@ -52,28 +40,22 @@ export class SimulatedTerminal extends EventEmitter<TerminalEvents> {
   readonly behaviours = new BehaviourTable();
   readonly #recordings: Recording[];
   readonly #recorder: Recorder | null;
-  readonly #frameLog: FrameLog;
   readonly #encoder: MessageEncoder;
   readonly #session: Session;
   readonly #reporter: Reporter;
   readonly #reliableQueue: ReliableQueue;
   readonly #behaviourEngine: BehaviourEngine;
   readonly #timers = new Timers();
-  readonly #receivedCommands: ReceivedCommands;
-  readonly #shortMessages: { text: string; atMs: number }[] = [];
   #multimediaId = 0;
 
   constructor(options: TerminalOptions) {
-    super();
     const resolved = resolveOptions(options);
-    this.options = resolved;
+    super(resolved);
     this.#recordings = [...(resolved.recordings ?? [])];
     this.#recorder = resolved.recorder === undefined ? null : new Recorder(resolved.recorder);
     this.vehicle = new Vehicle(resolved);
     this.cameras = new Cameras(resolved);
     this.parameters = new ParameterStore(resolved);
-    this.#frameLog = new FrameLog(resolved.logLimit);
-    this.#receivedCommands = new ReceivedCommands(resolved.edition, resolved.logLimit);
     this.#encoder = new MessageEncoder(resolved.phone, resolved.edition);
     this.#session = this.#createSession();
     this.#reliableQueue = new ReliableQueue((message) => this.send(message), resolved.replyTimeoutMs);
@@ -89,16 +71,8 @@ export class SimulatedTerminal extends EventEmitter<TerminalEvents> {
     this.#behaviourEngine = this.#createBehaviourEngine();
   }
 
-  get phone(): string {
-    return this.options.phone;
-  }
-
   get state(): TerminalState {
     return this.#session.state;
-  }
-
-  get isOnline(): boolean {
-    return this.#session.state === 'online';
   }
 
   /** Recordings on the disk; may be changed at any time. */
@@ -107,74 +81,14 @@ export class SimulatedTerminal extends EventEmitter<TerminalEvents> {
     return this.#recordings;
   }
 
-  /** Auth code of the last registration. */
-  get authCode(): string | null {
-    return this.#session.authCode;
-  }
-
-  /** Frames in both directions, oldest first (bounded by `logLimit`). */
-  get frames(): readonly FrameRecord[] {
-    return this.#frameLog.frames;
-  }
-
   /** All location reports with their transmissions and acknowledgements, oldest first (bounded by `logLimit`). */
   get reports(): readonly ReportRecord[] {
     return this.#reporter.journal.reports;
   }
 
-  /** Reports that the platform has acknowledged: none of these may be lost. */
-  get acknowledgedReports(): readonly ReportRecord[] {
-    return this.reports.filter((report) => report.acknowledgedAtMs !== null);
-  }
-
-  /** Texts (0x8300) as the terminal decodes them, oldest first (bounded by `logLimit`). */
-  get texts(): readonly ReceivedText[] {
-    return this.#receivedCommands.texts;
-  }
-
-  /** Control commands (0x8105), including refused ones, oldest first (bounded by `logLimit`). */
-  get controls(): readonly ReceivedControl[] {
-    return this.#receivedCommands.controls;
-  }
-
-  /** Received SMS, oldest first (bounded by `logLimit`). */
-  get shortMessages(): readonly { text: string; atMs: number }[] {
-    return this.#shortMessages;
-  }
-
-  /** Returns the frames received from the platform with a message id. */
-  receivedFrames(messageId: number): FrameRecord[] {
-    return this.#frameLog.filter('in', messageId);
-  }
-
-  /** Returns the frames sent to the platform with a message id. */
-  sentFrames(messageId: number): FrameRecord[] {
-    return this.#frameLog.filter('out', messageId);
-  }
-
-  /** Returns the next message of an id that no earlier call returned, including messages received before this call. */
-  waitForCommand(
-    messageId: number,
-    predicate: (message: PlatformMessage) => boolean = () => true,
-    timeoutMs = 10_000,
-  ): Promise<PlatformMessage> {
-    return this.#frameLog.waitForMessage(messageId, predicate, timeoutMs);
-  }
-
-  /** Resolves when the terminal is registered and authenticated and accepts commands. */
-  async waitUntilOnline(timeoutMs = 10_000): Promise<void> {
-    if (this.isOnline) return;
-    await new Promise<void>((resolve, reject) => {
-      const done = (): void => {
-        clearTimeout(timer);
-        resolve();
-      };
-      const timer = setTimeout(() => {
-        this.off('online', done);
-        reject(new WaitTimeoutError(`${this.phone} is not online after ${timeoutMs} ms (${this.state})`));
-      }, timeoutMs);
-      this.once('online', done);
-    });
+  /** Auth code of the last registration. */
+  get authCode(): string | null {
+    return this.#session.authCode;
   }
 
   /** Connects, and reconnects whenever the connection is lost, until `stop`. */
@@ -193,7 +107,7 @@ export class SimulatedTerminal extends EventEmitter<TerminalEvents> {
 
   /** Delivers an SMS, which wakes a sleeping terminal, with or without a connection. */
   receiveSms(text: string, { connectAfterMs = 0 } = {}): void {
-    pushBounded(this.#shortMessages, { text, atMs: Date.now() }, this.options.logLimit);
+    this.recordShortMessage(text);
     this.#timers.runAfter(connectAfterMs, () => {
       this.vehicle.isAsleep = false;
       if (this.behaviours.general.kind === 'sleeping') this.resetBehaviour();
@@ -339,22 +253,10 @@ export class SimulatedTerminal extends EventEmitter<TerminalEvents> {
   #createSession(): Session {
     return new Session(this.options, this.#encoder, {
       onState: (state, reason) => this.#onState(state, reason),
-      onFrameIn: ({ messageId, serial, body, subpackage }, connection) => {
-        const copy = Buffer.from(body);
-        const atMs = Date.now();
-        this.#frameLog.addFrame({ direction: 'in', messageId, serial, body: copy, subpackage, atMs, connection });
-      },
-      onFrameOut: ({ messageId, serial, body, subpackage }, connection) => {
-        this.#frameLog.addFrame({
-          direction: 'out',
-          messageId,
-          serial,
-          body,
-          subpackage,
-          atMs: Date.now(),
-          connection,
-        });
-      },
+      onFrameIn: ({ messageId, serial, body, subpackage }, connection) =>
+        this.recordFrame({ direction: 'in', messageId, serial, body: Buffer.from(body), subpackage, connection }),
+      onFrameOut: ({ messageId, serial, body, subpackage }, connection) =>
+        this.recordFrame({ direction: 'out', messageId, serial, body, subpackage, connection }),
       onMessage: (message) => this.#onMessage(message),
       onError: (error) =>
         this.options.onLog?.(`${this.phone} ${error instanceof Error ? error.message : String(error)}`),
@@ -388,8 +290,7 @@ export class SimulatedTerminal extends EventEmitter<TerminalEvents> {
   }
 
   #onMessage(message: PlatformMessage): void {
-    this.#frameLog.addMessage(message);
-    this.#receivedCommands.record(message);
+    this.recordMessage(message);
     this.emit('message', message);
     if (message.messageId === platformGeneralResponse.id) this.#onAcknowledged(message);
     else if (!platformResponseIds.has(message.messageId)) this.#behaviourEngine.handle(message);

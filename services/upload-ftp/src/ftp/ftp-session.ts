@@ -1,24 +1,22 @@
 import { Socket } from 'node:net';
-import type { SecureContext } from 'node:tls';
 import type { Logger } from '@fleet/service-kit';
 import type { ActiveUpload } from '../uploads/active-upload.ts';
 import type { UploadConnection } from '../uploads/active-uploads.ts';
 import type { FileWriter } from '../uploads/file-writer.ts';
-import { isClientAddress, parseDataAddress } from './data-address.ts';
-import { FtpError, hasReplyCode, toFailureReply, toFtpError } from './ftp-error.ts';
-import type { Connection, Connector } from './ftp-srv-internals.ts';
+import { DataCommands, type DataConnectionLimits } from './data-commands.ts';
+import { FtpError } from './ftp-error.ts';
+import type { Connection } from './ftp-srv-internals.ts';
 import { LineBuffer } from './line-buffer.ts';
-import { endWithoutData, Transfer, waitForDataConnection } from './transfer.ts';
+import { sanitizeReplies } from './sanitize-replies.ts';
+import { sendSize } from './send-size.ts';
+import { Transfer } from './transfer.ts';
 
-export interface SessionLimits {
+export interface SessionLimits extends DataConnectionLimits {
   readonly loginTimeoutMs: number;
   readonly controlIdleTimeoutMs: number;
   readonly dataIdleTimeoutMs: number;
-  readonly dataConnectTimeoutMs: number;
   /** Wait for data in transit after the control connection closes. */
   readonly lostControlGraceMs: number;
-  /** Set if AUTH TLS is offered; otherwise null. */
-  readonly secureContext: SecureContext | null;
   readonly isTlsRequired: boolean;
 }
 
@@ -39,21 +37,19 @@ const quitTimeoutMs = 3_000;
 
 const features = ['EPRT', 'EPSV', 'REST STREAM', 'SIZE', 'TYPE A;I', 'UTF8'];
 
-/**
- * One control connection. Reads commands, replaces the ftp-srv commands that are faulty and supervises the transfer.
- */
+/** One control connection. Reads commands, replaces those of ftp-srv that are faulty, and supervises the transfer. */
 export class FtpSession implements UploadConnection {
   readonly connection: Connection;
   upload: ActiveUpload | null = null;
   refusals = 0;
   readonly #deps: FtpSessionDeps;
+  readonly #dataCommands: DataCommands;
   #lines = new LineBuffer(maxLineBytes);
   #pendingLineCount = 0;
   #tail: Promise<unknown> = Promise.resolve();
   #transfer: Transfer | null = null;
   /** The transfer of the running command, even after its file is closed. */
   #commandTransfer: Transfer | null = null;
-  #connector: Connector | null = null;
   #isQuitting = false;
   /** Once true, no further command is executed. */
   #isClosing = false;
@@ -65,11 +61,12 @@ export class FtpSession implements UploadConnection {
     this.connection = connection;
     this.#deps = deps;
     const { limits } = deps;
+    this.#dataCommands = new DataCommands(connection, limits);
     this.#loginTimer = setTimeout(() => this.#onLoginTimeout(), limits.loginTimeoutMs);
     this.#idleTimer = setTimeout(() => this.#onIdle(), limits.controlIdleTimeoutMs);
     this.#loginTimer.unref();
     this.#idleTimer.unref();
-    this.#sanitizeReplies();
+    sanitizeReplies(connection, () => this.#commandTransfer?.failure?.message);
     this.#attachReader();
     const socket = connection.commandSocket;
     socket.setKeepAlive(true, 30_000);
@@ -183,76 +180,25 @@ export class FtpSession implements UploadConnection {
         case 'LIST':
         case 'NLST':
         case 'MLSD':
-          return this.#sendEmptyList();
+          return this.#dataCommands.sendEmptyList();
         case 'SIZE':
-          return this.#sendSize(argument);
+          return sendSize(connection, argument);
         case 'PORT':
         case 'EPRT':
         case 'PASV':
         case 'EPSV':
-          return this.#prepareDataConnection(directive, argument, line);
+          return this.#withTimeout(commandTimeoutMs, this.#dataCommands.prepare(directive, argument, line));
       }
     }
     return this.#withTimeout(commandTimeoutMs, connection.commands.handle(line));
   }
 
-  #waitForDataConnection(): Promise<Connector> {
-    const { dataConnectTimeoutMs, secureContext } = this.#deps.limits;
-    return waitForDataConnection(this.connection, dataConnectTimeoutMs, secureContext);
-  }
-
   async #store(line: string): Promise<void> {
-    const { connection } = this;
     try {
-      await this.#waitForDataConnection();
-      await connection.commands.handle(line);
+      await this.#dataCommands.store(line);
     } finally {
-      // A restart offset applies to one transfer, even if that could not start.
-      connection.restByteCount = 0;
       this.#commandTransfer = null;
     }
-  }
-
-  /** Sends an empty list: cameras need no listing. ftp-srv would send an empty line as an empty list. */
-  async #sendEmptyList(): Promise<void> {
-    const { connection } = this;
-    const connector = await this.#waitForDataConnection();
-    await connection.reply(150);
-    if (connector.dataSocket !== null)
-      await endWithoutData(connector.dataSocket, this.#deps.limits.dataConnectTimeoutMs);
-    await connection.reply(226);
-    connector.end();
-  }
-
-  async #sendSize(argument: string): Promise<void> {
-    const { fs } = this.connection as unknown as { fs: { get(path: string): Promise<FileEntry> } };
-    const entry = await fs.get(argument).catch((error: unknown) => {
-      throw toFtpError(error);
-    });
-    if (entry.isDirectory()) throw new FtpError(550, 'Not a file');
-    await this.connection.reply(213, String(entry.size));
-  }
-
-  async #prepareDataConnection(directive: string, argument: string, line: string): Promise<void> {
-    const { connection } = this;
-    if (directive === 'PORT' || directive === 'EPRT') {
-      const target = parseDataAddress(directive, argument);
-      if (target === null) throw new FtpError(501, 'Invalid address');
-      if (!isClientAddress(target, connection.ip)) throw new FtpError(500, 'The address is not that of the client');
-    }
-    // ftp-srv leaves the previous data connection open. Its end would later end the new one.
-    this.#connector?.end();
-    if (this.#connector !== null) this.#connector.end = () => undefined;
-    // ftp-srv would wait for the TLS handshake before replying 150, but most clients wait for 150 before their
-    // handshake.
-    const { secure } = connection;
-    if (directive === 'PASV' || directive === 'EPSV') connection.secure = false;
-    try {
-      await this.#withTimeout(commandTimeoutMs, connection.commands.handle(line));
-    } finally {
-      connection.secure = secure;
-    }
-    this.#connector = connection.connector;
   }
 
   async #sendFeatures(): Promise<void> {
@@ -308,24 +254,6 @@ export class FtpSession implements UploadConnection {
     await connection.reply(226, 'Aborted');
   }
 
-  /**
-   * Replaces failure replies: sends the code and text of an FtpError, and hides the text of any other error, which
-   * could contain internal paths.
-   */
-  #sanitizeReplies(): void {
-    const { connection } = this;
-    const reply = connection.reply.bind(connection);
-    connection.reply = (options: unknown, ...letters: unknown[]) => {
-      const text = typeof letters[0] === 'string' ? letters[0] : undefined;
-      if (typeof options === 'object' || letters.length > 1 || (typeof options === 'number' && options < 400))
-        return reply(options, ...letters);
-      // ftp-srv reports the socket error, which is only the consequence of this failure.
-      const cause = options === 550 && !hasReplyCode(text) ? this.#commandTransfer?.failure?.message : undefined;
-      const failure = toFailureReply(options, cause ?? text);
-      return failure.text === undefined ? reply(failure.code) : reply(failure.code, failure.text);
-    };
-  }
-
   async #withTimeout(timeoutMs: number, task: Promise<unknown>): Promise<void> {
     const timer = setTimeout(() => this.close(421, 'The command timed out'), timeoutMs).unref();
     try {
@@ -357,9 +285,4 @@ export class FtpSession implements UploadConnection {
       );
     this.#deps.onClose(this);
   }
-}
-
-interface FileEntry {
-  readonly size: number;
-  isDirectory(): boolean;
 }
