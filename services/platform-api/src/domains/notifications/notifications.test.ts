@@ -1,85 +1,29 @@
-import { type LiveEvent, liveEvents, subscribe } from '@fleet/bus';
-import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { FakeTerminals, generalResponse, newImei } from '../../testing/fake-terminals.ts';
-import { recordTestNotification } from '../../testing/notifications.ts';
-import {
-  type ApiResponse,
-  type Client,
-  type Data,
-  PlatformHarness,
-  type TestUser,
-} from '../../testing/platform-harness.ts';
-import type { AuditEntry } from '../audit/schema.ts';
-import { wantedNotifications } from './preferences.ts';
-import { defaultTypes } from './rules.ts';
-import type { Notification } from './schema.ts';
+import { NotificationHarness } from '../../testing/notification-harness.ts';
+import type { ApiResponse, Client, Data, PlatformHarness, TestUser } from '../../testing/platform-harness.ts';
 import { typeDefinitions } from './type-definitions.ts';
 
 jest.setTimeout(60_000);
-let harness: PlatformHarness;
-let owner: Client;
-let theirs: Client;
-let vehicleId: number;
-let vehicles = 0;
-beforeAll(async () => {
-  harness = await PlatformHarness.open();
-  [owner, theirs] = [harness.as(harness.ours.owner), harness.as(harness.theirs.owner)];
-});
-afterAll(() => harness.close());
-beforeEach(async () => {
-  vehicleId = await newVehicle(owner);
-});
-
-/** Returns a time zone in which the current day began long ago and ends in hours. */
-function middayZone(): string {
-  const ahead = 12 - new Date().getUTCHours();
-  // The sign of these names is inverted: it is the offset to Greenwich.
-  return ahead === 0 ? 'UTC' : `Etc/GMT${ahead > 0 ? '-' : '+'}${Math.abs(ahead)}`;
-}
-
-async function newVehicle(client: Client, more: object = {}): Promise<number> {
-  vehicles += 1;
-  const body = { vehicle_no: `N ${vehicles}`, timezone: middayZone(), ...more };
-  const { status, data } = await client.post('/api/vehicles', body);
-  expect(status).toBe(201);
-  return data.id;
-}
 
 const base = '/api/notifications';
-let serial = 0;
-
-/** Records a notification as the event rules do. */
-async function record(
-  type: string,
-  timestamp: number,
-  of: Partial<Notification> = {},
-  accountId = harness.ours.accountId,
-): Promise<number> {
-  serial += 1;
-  const fields = {
-    dedupeKey: `test-${serial}`,
-    type,
-    vehicleId,
-    vehicleNo: 'N',
-    driverId: null,
-    attributes: '{"count":2}',
-    timestamp,
-    serverTimestamp: timestamp + serial,
-    ...of,
-  };
-  const { _id } = await recordTestNotification(harness.deps, accountId, fields);
-  return _id;
-}
+let tested: NotificationHarness;
+let platform: PlatformHarness;
+let owner: Client;
+let stranger: Client;
+beforeAll(async () => {
+  tested = await NotificationHarness.open();
+  ({ platform, owner, stranger } = tested);
+});
+afterAll(() => tested.close());
+beforeEach(async () => {
+  tested.vehicleId = await tested.createVehicle();
+});
 
 const typesIn = ({ items }: ApiResponse) => items.map((each) => each['notification_type']);
 
-const share = (user: TestUser, permissions: string[]) =>
-  owner.post('/api/vehicle/share-vehicles', { secondaryUser: user.id, vehicles: [vehicleId], permissions });
-
 describe('GET /api/notifications/types', () => {
   it('lists all types', async () => {
-    const { status, items } = await harness.as(await harness.user('driver')).get(`${base}/types`);
+    const { status, items } = await platform.as(await platform.user('driver')).get(`${base}/types`);
     expect(status).toBe(200);
     expect(items).toHaveLength(typeDefinitions.length);
     expect(items[0]).toEqual({
@@ -94,7 +38,7 @@ describe('GET /api/notifications/types', () => {
   });
 
   it('returns the types in the caller’s language, or in English if there is no translation', async () => {
-    const client = harness.as(await harness.user('viewer', harness.ours, { language: 'es' }));
+    const client = platform.as(await platform.user('viewer', platform.ours, { language: 'es' }));
     let etag = '';
     const titles = async () => {
       const { headers, items } = await client.get(`${base}/types`, { 'if-none-match': etag });
@@ -110,9 +54,9 @@ describe('GET /api/notifications/types', () => {
 });
 
 describe.each([
-  ['/api/notifications/types', () => harness.as(harness.ours.owner)],
-  ['/api/subscriptions/plans', () => harness.as(harness.ours.owner)],
-  ['/api/openapi.json', () => harness.anonymous],
+  ['/api/notifications/types', () => platform.as(platform.ours.owner)],
+  ['/api/subscriptions/plans', () => platform.as(platform.ours.owner)],
+  ['/api/openapi.json', () => platform.anonymous],
 ])('GET %s', (path, client) => {
   it('returns 304 to a client that has the same response', async () => {
     const first = await client().get(path);
@@ -124,14 +68,14 @@ describe.each([
 });
 
 describe('GET /api/notifications/vehicle-notifications/:vehicleId', () => {
-  const list = (query = '', client = owner, id = vehicleId) =>
+  const list = (query = '', client = owner, id = tested.vehicleId) =>
     client.get(`${base}/vehicle-notifications/${id}${query}`);
 
   it('returns the current day of the vehicle’s time zone, newest first', async () => {
     const now = Date.now();
-    const id = await record('sos', now - 5);
-    await record('overspeed', now);
-    await record('overspeed', now - 3 * 24 * 3_600_000);
+    const id = await tested.record('sos', now - 5);
+    await tested.record('overspeed', now);
+    await tested.record('overspeed', now - 3 * 24 * 3_600_000);
     const response = await list();
     expect(response.status).toBe(200);
     expect(typesIn(response)).toEqual(['overspeed', 'sos']);
@@ -147,7 +91,7 @@ describe('GET /api/notifications/vehicle-notifications/:vehicleId', () => {
       timestamp: now - 5,
       server_timestamp: expect.any(Number),
       location: { latitude: 1.5, longitude: 2.5 },
-      vehicle_id: vehicleId,
+      vehicle_id: tested.vehicleId,
       vehicle_no: 'N',
       driver_id: null,
       category: 'emergency',
@@ -162,10 +106,10 @@ describe('GET /api/notifications/vehicle-notifications/:vehicleId', () => {
   });
 
   it('filters by a day in the vehicle’s time zone, times, types and severity', async () => {
-    vehicleId = await newVehicle(owner, { timezone: 'Asia/Kolkata' });
-    await record('sos', Date.parse('2026-01-31T18:29:59Z'));
-    await record('geofence', Date.parse('2026-01-31T18:30:00Z'));
-    await record('ignition_on', Date.parse('2026-02-01T18:29:59Z'));
+    tested.vehicleId = await tested.createVehicle(owner, { timezone: 'Asia/Kolkata' });
+    await tested.record('sos', Date.parse('2026-01-31T18:29:59Z'));
+    await tested.record('geofence', Date.parse('2026-01-31T18:30:00Z'));
+    await tested.record('ignition_on', Date.parse('2026-02-01T18:29:59Z'));
     for (const day of ['1/2/2026', '01/02/2026'])
       expect(typesIn(await list(`?record_date=${encodeURIComponent(day)}`))).toEqual(['ignition_on', 'geofence']);
     const from = '?from=2026-01-01T00:00:00Z';
@@ -187,7 +131,10 @@ describe('GET /api/notifications/vehicle-notifications/:vehicleId', () => {
   });
 
   it.each(['type', 'notification_type'])('rejects an unknown type in %s and names it', async (name) => {
-    for (const path of [`${base}/vehicle-notifications/${vehicleId}?${name}=sos,nonsense`, `${base}?${name}=nonsense`])
+    for (const path of [
+      `${base}/vehicle-notifications/${tested.vehicleId}?${name}=sos,nonsense`,
+      `${base}?${name}=nonsense`,
+    ])
       expect((await owner.get(path)).body).toMatchObject({
         status: 400,
         code: 'validation_failed',
@@ -204,36 +151,36 @@ describe('GET /api/notifications/vehicle-notifications/:vehicleId', () => {
   });
 
   it('returns 404 if the vehicle is not visible, and 403 without the permission for notifications', async () => {
-    await record('sos', Date.now());
-    expect((await list('', theirs)).body).toMatchObject({ status: 404, code: 'vehicle_not_found' });
-    expect((await list('', harness.as(await harness.user('driver')))).status).toBe(404);
-    const guest = await harness.user('manager', harness.theirs);
-    await share(guest, ['view']);
-    expect((await list('', harness.as(guest))).body).toMatchObject({ status: 403, code: 'permission_denied' });
-    await share(guest, ['notifications']);
-    expect(typesIn(await list('', harness.as(guest)))).toEqual(['sos']);
+    await tested.record('sos', Date.now());
+    expect((await list('', stranger)).body).toMatchObject({ status: 404, code: 'vehicle_not_found' });
+    expect((await list('', platform.as(await platform.user('driver')))).status).toBe(404);
+    const guest = await platform.user('manager', platform.theirs);
+    await tested.share(guest, ['view']);
+    expect((await list('', platform.as(guest))).body).toMatchObject({ status: 403, code: 'permission_denied' });
+    await tested.share(guest, ['notifications']);
+    expect(typesIn(await list('', platform.as(guest)))).toEqual(['sos']);
   });
 });
 
 describe('GET /api/notifications', () => {
   it('lists the notifications of all vehicles whose notifications the caller may see', async () => {
-    const guest = await harness.user('viewer', harness.theirs);
+    const guest = await platform.user('viewer', platform.theirs);
     const at = Date.parse('2025-05-05T00:00:00Z');
-    const foreign = await newVehicle(theirs);
-    await record('sos', at);
-    await record('towing', at + 1, { vehicleId: foreign }, harness.theirs.accountId);
+    const foreign = await tested.createVehicle(stranger);
+    await tested.record('sos', at);
+    await tested.record('towing', at + 1, { vehicleId: foreign }, platform.theirs.accountId);
     const query = `?from=${at}&to=${at + 10}`;
     expect(typesIn(await owner.get(base + query))).toEqual(['sos']);
-    expect(typesIn(await harness.as(guest).get(base + query))).toEqual(['towing']);
-    await share(guest, ['view']);
-    expect(typesIn(await harness.as(guest).get(base + query))).toEqual(['towing']);
-    await share(guest, ['notifications']);
-    expect(typesIn(await harness.as(guest).get(base + query))).toEqual(['towing', 'sos']);
-    expect(typesIn(await harness.as(guest).get(`${base}${query}&vehicle_id=${vehicleId}`))).toEqual(['sos']);
-    const driver = await harness.user('driver');
-    expect(typesIn(await harness.as(driver).get(base + query))).toEqual([]);
-    await owner.put(`/api/vehicles/${vehicleId}/owner`, { owner_user_id: driver.id });
-    expect(typesIn(await harness.as(driver).get(base + query))).toEqual(['sos']);
+    expect(typesIn(await platform.as(guest).get(base + query))).toEqual(['towing']);
+    await tested.share(guest, ['view']);
+    expect(typesIn(await platform.as(guest).get(base + query))).toEqual(['towing']);
+    await tested.share(guest, ['notifications']);
+    expect(typesIn(await platform.as(guest).get(base + query))).toEqual(['towing', 'sos']);
+    expect(typesIn(await platform.as(guest).get(`${base}${query}&vehicle_id=${tested.vehicleId}`))).toEqual(['sos']);
+    const driver = await platform.user('driver');
+    expect(typesIn(await platform.as(driver).get(base + query))).toEqual([]);
+    await owner.put(`/api/vehicles/${tested.vehicleId}/owner`, { owner_user_id: driver.id });
+    expect(typesIn(await platform.as(driver).get(base + query))).toEqual(['sos']);
   });
 });
 
@@ -252,29 +199,29 @@ describe('driver of a notification', () => {
 
   it('is visible to the account that owns the vehicle, and not to users of a share', async () => {
     const at = Date.parse('2025-06-06T00:00:00Z');
-    const id = await record('driver_change', at, { driverId: 9, attributes });
+    const id = await tested.record('driver_change', at, { driverId: 9, attributes });
     const between = `?from=${at}&to=${at + 1}`;
-    const lists = [`${base}${between}`, `${base}/vehicle-notifications/${vehicleId}${between}`];
+    const lists = [`${base}${between}`, `${base}/vehicle-notifications/${tested.vehicleId}${between}`];
     const seenBy = async (client: Client): Promise<unknown[]> => {
       const responses = await Promise.all(lists.map((path) => client.get(path)));
       return responses.flatMap(({ items }) => items.map(pickFields));
     };
-    const guest = await harness.user('manager', harness.theirs);
-    await share(guest, ['notifications', 'commands']);
-    expect(await seenBy(harness.as(guest))).toEqual([without, without]);
+    const guest = await platform.user('manager', platform.theirs);
+    await tested.share(guest, ['notifications', 'commands']);
+    expect(await seenBy(platform.as(guest))).toEqual([without, without]);
     expect(await seenBy(owner)).toEqual([whole, whole]);
-    expect(pickFields((await harness.as(guest).post(`${base}/${id}/acknowledge`)).data)).toEqual(without);
+    expect(pickFields((await platform.as(guest).post(`${base}/${id}/acknowledge`)).data)).toEqual(without);
     expect(pickFields((await owner.post(`${base}/${id}/acknowledge`)).data)).toEqual(whole);
   });
 
   it('is visible to drivers if the vehicle is their own', async () => {
     const at = Date.parse('2025-06-07T00:00:00Z');
-    await record('driver_change', at, { driverId: 9, attributes });
-    const driver = await harness.user('driver');
-    await share(driver, ['notifications']);
-    const seen = async () => (await harness.as(driver).get(`${base}?from=${at}&to=${at + 1}`)).items.map(pickFields);
+    await tested.record('driver_change', at, { driverId: 9, attributes });
+    const driver = await platform.user('driver');
+    await tested.share(driver, ['notifications']);
+    const seen = async () => (await platform.as(driver).get(`${base}?from=${at}&to=${at + 1}`)).items.map(pickFields);
     expect(await seen()).toEqual([without]);
-    await owner.put(`/api/vehicles/${vehicleId}/owner`, { owner_user_id: driver.id });
+    await owner.put(`/api/vehicles/${tested.vehicleId}/owner`, { owner_user_id: driver.id });
     expect(await seen()).toEqual([whole]);
   });
 });
@@ -282,225 +229,19 @@ describe('driver of a notification', () => {
 describe('geofence of a notification', () => {
   it('is the address for the account, but not for its drivers or for users of a share', async () => {
     const at = Date.parse('2025-06-08T00:00:00Z');
-    await record('sos', at, { address: 'Shenzhen', area: 'Depot of Ann' });
+    await tested.record('sos', at, { address: 'Shenzhen', area: 'Depot of Ann' });
     const seenBy = async (user: TestUser) => {
-      const { items } = await harness.as(user).get(`${base}?from=${at}&to=${at + 1}`);
+      const { items } = await platform.as(user).get(`${base}?from=${at}&to=${at + 1}`);
       expect(items).toHaveLength(1);
       expect(items[0]).not.toHaveProperty('area');
       return items[0]?.['address'];
     };
-    const [guest, driver] = [await harness.user('manager', harness.theirs), await harness.user('driver')];
-    await share(guest, ['notifications']);
+    const [guest, driver] = [await platform.user('manager', platform.theirs), await platform.user('driver')];
+    await tested.share(guest, ['notifications']);
     expect(await seenBy(guest)).toBe('Shenzhen');
-    await owner.put(`/api/vehicles/${vehicleId}/owner`, { owner_user_id: driver.id });
+    await owner.put(`/api/vehicles/${tested.vehicleId}/owner`, { owner_user_id: driver.id });
     expect(await seenBy(driver)).toBe('Shenzhen');
-    expect(await seenBy(harness.ours.owner)).toBe('Depot of Ann');
-    expect(await seenBy(await harness.user('viewer'))).toBe('Depot of Ann');
-  });
-});
-
-describe('POST /api/notifications/:id/acknowledge', () => {
-  const acknowledge = (id: number, body?: unknown, client = owner) => client.post(`${base}/${id}/acknowledge`, body);
-
-  it('stores the first user, the time and the note', async () => {
-    const id = await record('sos', Date.now());
-    const first = await acknowledge(id, { note: 'called the driver' });
-    expect(first.status).toBe(200);
-    expect(first.data).toMatchObject({
-      acknowledged_by: harness.ours.owner.id,
-      attributes: { count: 2, acknowledge_note: 'called the driver' },
-      version: 2,
-    });
-    const second = await acknowledge(id, undefined, harness.as(await harness.user('manager')));
-    expect(second.data).toEqual(first.data);
-  });
-
-  it('confirms the alarm at the terminal, returns the result, and publishes the notification', async () => {
-    const terminals = new FakeTerminals(harness.deps);
-    const imei = newImei();
-    vehicleId = await newVehicle(owner, { imei: imei.padStart(12, '0') });
-    const events: LiveEvent[] = [];
-    const listening = subscribe(harness.bus, liveEvents, console.error, (live) => events.push(...live.events));
-    try {
-      await terminals.connect(imei);
-      const id = await record('illegal_ignition', Date.now(), { imei, attributes: '{"bit":27}' });
-      const { data } = await acknowledge(id, { note: 'seen' });
-      const confirmed = () => terminals.seen.filter(({ command }) => command.kind === 'confirmAlarm');
-      expect(confirmed().map(({ command }) => command)).toEqual([
-        { kind: 'confirmAlarm', alarmSerialNo: 0, alarmTypes: 2 ** 27 },
-      ]);
-      expect(data).toMatchObject({ attributes: { bit: 27, acknowledge_note: 'seen', terminal_confirmed: true } });
-      await waitFor(async () => events.some((event) => event.data['id'] === id));
-      expect(events.find((event) => event.data['id'] === id)).toMatchObject({
-        type: 'notification',
-        vehicleId,
-        data: { ...data, user: harness.ours.owner.id },
-      });
-      // The alarm is confirmed once.
-      expect((await acknowledge(id)).data).toEqual(data);
-      expect(confirmed()).toHaveLength(1);
-    } finally {
-      listening.stop();
-      await terminals.close();
-    }
-  });
-
-  it('stores that the terminal is unavailable or refuses, and tries again with the next acknowledgement', async () => {
-    const terminals = new FakeTerminals(harness.deps);
-    const imei = newImei();
-    vehicleId = await newVehicle(owner, { imei: imei.padStart(12, '0') });
-    try {
-      const id = await record('sos', Date.now(), { imei, attributes: '{"bit":0}' });
-      const away = await acknowledge(id);
-      expect(away).toMatchObject({ status: 200, data: { attributes: { terminal_confirmed: false } } });
-      await terminals.connect(imei);
-      terminals.respond = async () => generalResponse(3, 0x8203);
-      expect((await acknowledge(id)).data).toEqual(away.data);
-      terminals.respond = async () => generalResponse(0, 0x8203);
-      const { data } = await acknowledge(id);
-      expect(data).toMatchObject({
-        acknowledged_at: away.data['acknowledged_at'],
-        attributes: { terminal_confirmed: true },
-      });
-      expect(terminals.seen).toHaveLength(2);
-    } finally {
-      await terminals.close();
-    }
-  });
-
-  it('is recorded in the audit log of the vehicle’s account', async () => {
-    const id = await record('sos', Date.now());
-    const guest = await harness.user('manager', harness.theirs);
-    await share(guest, ['notifications', 'commands']);
-    await acknowledge(id, {}, harness.as(guest));
-    const entries = harness.records.collection<AuditEntry>('audit_log').find({ target: { type: 'notifications', id } });
-    expect(await entries.toArray()).toMatchObject([
-      {
-        accountId: harness.ours.accountId,
-        userId: guest.id,
-        action: 'notifications.acknowledge',
-        target: { type: 'notifications', id },
-        detail: { vehicle_id: vehicleId, type: 'sos' },
-      },
-    ]);
-  });
-
-  it('counts as a command in the bucket that device-api uses as well, and sends no command above its limit', async () => {
-    const terminals = new FakeTerminals(harness.deps);
-    const imei = newImei();
-    vehicleId = await newVehicle(owner, { imei: imei.padStart(12, '0') });
-    const bucket = `rate-limit:command:${imei}`;
-    try {
-      await terminals.connect(imei);
-      const id = await record('sos', Date.now(), { imei, attributes: '{"bit":0}' });
-      // The bucket is empty, and its clock prevents a refill for a minute.
-      await harness.deps.redis.set(bucket, `1000000.0000:${Date.now() + 60_000}`);
-      expect(await acknowledge(id)).toMatchObject({
-        status: 200,
-        data: { acknowledged_by: harness.ours.owner.id, attributes: { terminal_confirmed: false } },
-      });
-      expect(terminals.seen).toEqual([]);
-      await harness.deps.redis.del(bucket);
-      expect((await acknowledge(id)).data).toMatchObject({ attributes: { terminal_confirmed: true } });
-      expect(await harness.deps.redis.get(bucket)).toMatch(/^1\.0+:/);
-    } finally {
-      await harness.deps.redis.del(bucket);
-      await terminals.close();
-    }
-  });
-
-  it('confirms no alarms that end by themselves, and none whose terminal is in another vehicle', async () => {
-    const terminals = new FakeTerminals(harness.deps);
-    const imei = newImei();
-    try {
-      await terminals.connect(imei);
-      await newVehicle(theirs, { imei: imei.padStart(12, '0') });
-      const ids = [
-        await record('power_cut', Date.now(), { imei, attributes: '{"bit":8}' }),
-        await record('unknown_alarm', Date.now(), { imei, attributes: '{"bit":31}' }),
-        await record('sos', Date.now(), { imei, attributes: '{"bit":0}' }),
-      ];
-      const responses = await Promise.all(ids.map((id) => acknowledge(id)));
-      expect(responses.map(({ data }) => data['attributes'])).toEqual([
-        { bit: 8 },
-        { bit: 31 },
-        { bit: 0, terminal_confirmed: false },
-      ]);
-      expect(terminals.seen.filter(({ command }) => command.kind === 'confirmAlarm')).toEqual([]);
-    } finally {
-      await terminals.close();
-    }
-  });
-
-  it('requires permission to send commands to the vehicle', async () => {
-    const id = await record('sos', Date.now());
-    for (const role of ['viewer', 'driver'] as const)
-      expect((await acknowledge(id, {}, harness.as(await harness.user(role)))).status).toBe(403);
-    expect((await acknowledge(id, {}, theirs)).status).toBe(404);
-    expect((await acknowledge(999_999_999)).status).toBe(404);
-    const guest = await harness.user('manager', harness.theirs);
-    await share(guest, ['notifications']);
-    expect((await acknowledge(id, {}, harness.as(guest))).status).toBe(403);
-    await share(guest, ['commands']);
-    expect((await acknowledge(id, {}, harness.as(guest))).status).toBe(404);
-    await share(guest, ['commands', 'notifications']);
-    expect((await acknowledge(id, {}, harness.as(guest))).data).toMatchObject({ acknowledged_by: guest.id });
-    expect((await acknowledge(id, { note: 5 })).status).toBe(400);
-    expect((await acknowledge(id, { note: 'a'.repeat(1_001) })).status).toBe(400);
-  });
-});
-
-describe('vehicle preferences', () => {
-  const write = (body: unknown, client = owner, id = vehicleId) =>
-    client.post(`${base}/update-preferences/${id}`, body);
-  const read = (client = owner, id = vehicleId) => client.get(`${base}/vehicle-preferences/${id}`);
-
-  it('returns the preferences of each user, and the default until they are set', async () => {
-    expect((await read()).body).toEqual({
-      data: { vehicle_id: vehicleId, notification_types: defaultTypes, channels: ['push'], is_default: true },
-    });
-    const set = await write({ notification_types: ['sos', 'geofence', 'sos'], channels: ['email', 'sms'] });
-    expect(set.status).toBe(200);
-    const data = {
-      vehicle_id: vehicleId,
-      notification_types: ['sos', 'geofence'],
-      channels: ['sms', 'email'],
-      is_default: false,
-    };
-    expect(set.body).toEqual({ data });
-    expect((await read()).body).toEqual({ data });
-    expect((await read(harness.as(await harness.user('viewer')))).data).toMatchObject({ is_default: true });
-    await write({ notification_types: [] });
-    const muted = { notificationTypes: [], channels: ['sms', 'email'], isDefault: false };
-    expect(await wantedNotifications(harness.deps, harness.ours.owner.id, vehicleId)).toEqual(muted);
-  });
-
-  it('accepts preferences from every role that sees the vehicle', async () => {
-    const guest = await harness.user('viewer', harness.theirs);
-    const asGuest = harness.as(guest);
-    expect((await write({ notification_types: ['sos'] }, asGuest)).body).toMatchObject({ code: 'vehicle_not_found' });
-    expect((await read(asGuest)).status).toBe(404);
-    await share(guest, ['live_video']);
-    expect((await write({ notification_types: ['sos'] }, asGuest)).status).toBe(403);
-    await share(guest, ['notifications']);
-    expect((await write({ notification_types: ['sos'] }, asGuest)).status).toBe(200);
-    expect((await read()).data).toMatchObject({ is_default: true });
-  });
-
-  it('creates one record for several concurrent requests', async () => {
-    const responses = await Promise.all(
-      ['sos', 'towing', 'idling'].map((type) => write({ notification_types: [type] })),
-    );
-    expect(responses.map(({ status }) => status)).toEqual([200, 200, 200]);
-    expect((await read()).data['notification_types']).toHaveLength(1);
-  });
-
-  it.each([
-    ['/notification_types/1', { notification_types: ['sos', 'SOS'] }],
-    ['/notification_types', {}],
-    ['/notification_types', { notification_types: 'sos' }],
-    ['/channels/0', { notification_types: [], channels: ['pigeon'] }],
-  ])('rejects an invalid value at %s', async (path, body) => {
-    expect((await write(body)).body).toMatchObject({ status: 400, details: [{ path }] });
+    expect(await seenBy(platform.ours.owner)).toBe('Depot of Ann');
+    expect(await seenBy(await platform.user('viewer'))).toBe('Depot of Ann');
   });
 });
