@@ -39,6 +39,7 @@ export function banner(runtime: Runtime): string {
       : 'not required, because everything is bound to loopback';
   const addresses = [
     ['Dashboard', runtime.base_url],
+    ...(runtime.demo.sign_in_url === null ? [] : [['Signed in already', runtime.demo.sign_in_url]]),
     ['Device API', `${runtime.base_url}/api/v1`],
     ['Platform API', runtime.base_url],
     ['Video service', runtime.video_url],

@@ -1,8 +1,9 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { inUrl, localAddress } from './addresses.ts';
+import { inUrl, isLoopback, localAddress } from './addresses.ts';
 import { prepareBackends } from './backends/prepare-backends.ts';
 import { listOwnServers, startBackends } from './backends/start-backends.ts';
+import { signInPath } from './demo.ts';
 import { acquireLock } from './instance-lock.ts';
 import type { LaunchOptions } from './options.ts';
 import { claimPorts, describeTakenPort, findTakenPort, planPorts } from './ports.ts';
@@ -68,7 +69,12 @@ function describeRuntime(context: ServicesContext, processes: Record<string, num
     jt1078: { host, live_port: ports.mediaLive, history_port: ports.mediaHistory, talk_port: ports.mediaTalk },
     ftp: { host, port: ports.ftp },
     attachments: { host, port: ports.attachments },
-    demo: { email: demoEmail, password: secrets.demoPassword, api_key: secrets.demoApiKey },
+    demo: {
+      email: demoEmail,
+      password: secrets.demoPassword,
+      api_key: secrets.demoApiKey,
+      sign_in_url: isLoopback(host) ? `${at(ports.proxy)}${signInPath}` : null,
+    },
     chat: { generic_secret: options.env['CHAT_GENERIC_SECRET'] ?? secrets.chatGenericSecret },
     backends: {
       nats_url: urls.NATS_URL,
@@ -118,7 +124,7 @@ async function startEverything(
   const { base_url: baseUrl, jt808 } = describeRuntime(context, {});
   if (options.simulator) {
     const fleet = { dataDir, logDir, env, ffmpeg: urls.FFMPEG_PATH, host: jt808.host, jt808Port: jt808.port };
-    const spec = simulatedFleetSpec({ ...fleet, deviceApiUrl: baseUrl });
+    const spec = simulatedFleetSpec({ ...fleet, controlPort: ports.simulatorControl, deviceApiUrl: baseUrl });
     await progress.step('Starting the simulated fleet', () => supervisor.start([spec]));
   }
   await progress.step('Checking the health of all components', () => waitUntilHealthy(baseUrl, progress, stopping));

@@ -15,6 +15,7 @@ const settings: Readonly<Record<PortName, string>> = {
   deviceApiAdmin: 'ADMIN_PORT of device-api',
   mediaAdmin: 'ADMIN_PORT of jt1078-media',
   ftpAdmin: 'ADMIN_PORT of upload-ftp',
+  simulatorControl: 'the control port of the simulated fleet',
   jt808: 'JT808_PORT',
   mediaLive: 'MEDIA_LIVE_PORT',
   mediaHistory: 'MEDIA_HISTORY_PORT',

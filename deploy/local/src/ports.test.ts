@@ -50,7 +50,7 @@ describe('claimPorts', () => {
 
   it('binds the ports behind the proxy, health and metrics, and the backends, to loopback', () => {
     const loopback = claims.filter(({ host }) => host === '127.0.0.1').map(({ port }) => port);
-    expect(loopback.toSorted((a, b) => a - b)).toEqual([8082, 8084, 8087, 8088, 8091, 8092, 8093, 8094, 16_379]);
+    expect(loopback.toSorted((a, b) => a - b)).toEqual([8082, 8084, 8087, 8088, 8089, 8091, 8092, 8093, 8094, 16_379]);
   });
 
   it('claims the camera ports for TCP and UDP, the attachment port and every passive FTP port', () => {

@@ -16,6 +16,7 @@ const defaults = {
   deviceApiAdmin: 8091,
   mediaAdmin: 8092,
   ftpAdmin: 8093,
+  simulatorControl: 8089,
   jt808: 7808,
   mediaLive: 7078,
   mediaHistory: 7079,
@@ -100,6 +101,7 @@ const loopbackPorts: [PortName, string][] = [
   ['deviceApiAdmin', 'device-api (admin)'],
   ['mediaAdmin', 'jt1078-media (admin)'],
   ['ftpAdmin', 'upload-ftp (admin)'],
+  ['simulatorControl', 'the simulated fleet (HTTP)'],
 ];
 
 /** Returns every port of a start: the public ones on `host`, the others and the embedded backends on loopback. */

@@ -1,3 +1,4 @@
+import { readDemo } from './demo.ts';
 import { createReverseProxy } from './proxy.ts';
 
 function setting(name: string): string {
@@ -10,7 +11,8 @@ function setting(name: string): string {
 }
 
 const targets = { deviceApi: setting('DEVICE_API_URL'), platformApi: setting('PLATFORM_API_URL') };
-const server = createReverseProxy(targets, (line) => console.log(`${new Date().toISOString()} ${line}`));
+const report = (line: string): void => console.log(`${new Date().toISOString()} ${line}`);
+const server = createReverseProxy(targets, report, readDemo(process.env, targets.platformApi));
 server.listen(Number(setting('HTTP_PORT')), setting('HOST'));
 // The process has no state beyond its connections, and open streams would delay a graceful close indefinitely.
 for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => process.exit(0));

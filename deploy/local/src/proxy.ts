@@ -3,6 +3,7 @@ import { Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { endAfterRequest, isBodyPending, isEnding } from '@fleet/service-kit/last-response';
 import { createProxyServer } from 'http-proxy-3';
+import { type Demo, isDemoPath } from './demo.ts';
 import { RepeatableRequests } from './repeatable-requests.ts';
 import { errorCode } from './start-error.ts';
 
@@ -160,9 +161,9 @@ function createForwarder(targets: ProxyTargets, report: (line: string) => void) 
 
 /**
  * Creates the reverse proxy of the local start. Streams are piped as they arrive, and a close on either side reaches
- * the other.
+ * the other. A demo has its own paths.
  */
-export function createReverseProxy(targets: ProxyTargets, report: (line: string) => void): Server {
+export function createReverseProxy(targets: ProxyTargets, report: (line: string) => void, demo?: Demo): Server {
   // A new connection for each request would cost more than the command that it carries.
   const agent = new Agent({ keepAlive: true, maxSockets: Number.POSITIVE_INFINITY, timeout: idleUpstreamMs });
   const { proxy, repeatable, forward } = createForwarder(targets, report);
@@ -170,6 +171,7 @@ export function createReverseProxy(targets: ProxyTargets, report: (line: string)
     // The last response of the connection has been sent.
     if (isEnding(req.socket)) return;
     if (isLastOnConnection(req)) res.shouldKeepAlive = false;
+    if (demo !== undefined && isDemoPath(originForm(req.url ?? '/'))) return demo.serve(req, res);
     if (await repeatable.store(req)) forward(req, res, agent);
   };
   const options = { maxHeaderSize, IncomingMessage: UpgradableRequest, ServerResponse: DrainingResponse };

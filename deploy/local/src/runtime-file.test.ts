@@ -25,7 +25,7 @@ const createRuntime = (processes: Record<string, number>): Runtime => ({
   jt1078: { host: '127.0.0.1', live_port: 7078, history_port: 7079, talk_port: 7090 },
   ftp: { host: '127.0.0.1', port: 2121 },
   attachments: { host: '127.0.0.1', port: 7077 },
-  demo: { email: 'demo@fleet.example', password: 'secret', api_key: 'fk_x' },
+  demo: { email: 'demo@fleet.example', password: 'secret', api_key: 'fk_x', sign_in_url: null },
   chat: { generic_secret: 'g' },
   backends: { nats_url: '', redis_url: '', mongodb_url: '', ffmpeg: '' },
   health: {},

@@ -27,7 +27,8 @@ export interface Runtime {
   jt1078: { host: string; live_port: number; history_port: number; talk_port: number };
   ftp: { host: string; port: number };
   attachments: { host: string; port: number };
-  demo: { email: string; password: string; api_key: string };
+  /** `sign_in_url` logs a browser on this machine in; null where the product is reachable on loopback only by others. */
+  demo: { email: string; password: string; api_key: string; sign_in_url: string | null };
   /** Secret of the provider `generic` of the SMS and voice receivers. */
   chat: { generic_secret: string };
   backends: { nats_url: string; redis_url: string; mongodb_url: string; ffmpeg: string };

@@ -123,6 +123,7 @@ function platformSettings(context: ServicesContext): Record<string, string> {
     // Samples, so that the demo returns real data; an empty value disables them.
     ROAD_NETWORK_FILE: env['ROAD_NETWORK_FILE'] ?? join(sampleDir, 'sample-roads.geojson'),
     TOLL_GATES_FILE: env['TOLL_GATES_FILE'] ?? join(sampleDir, 'sample-toll-gates.csv'),
+    DEMO_MENU: String(options.simulator),
     DASHBOARD_DIR: options.env['DASHBOARD_DIR'] ?? dashboardDir,
     PUBLIC_BASE_URL: publicUrl(context),
     VIDEO_BASE_URL: env['VIDEO_BASE_URL'] ?? `http://${inUrl(publicAddress(options.host))}:${ports.video}`,

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { inUrl, localAddress } from './addresses.ts';
 import type { LaunchOptions } from './options.ts';
 import { proxyScript, serviceScript } from './paths.ts';
-import { planServices, type ServicePlan, type ServicesContext } from './service-plans.ts';
+import { demoEmail, planServices, type ServicePlan, type ServicesContext } from './service-plans.ts';
 import type { ProcessSpec } from './supervised-process.ts';
 
 /** Returns the status of a URL; undefined if there is no response. */
@@ -60,7 +60,16 @@ export function serviceSpecs(context: ServicesContext): ProcessSpec[] {
   }));
 }
 
-export function proxySpec({ options, ports, logDir }: ServicesContext): ProcessSpec {
+/** Settings of the demo part of the proxy. */
+const demoSettings = ({ ports, secrets, options }: ServicesContext, base: string): Record<string, string> => ({
+  DEMO_ORIGIN: base,
+  DEMO_EMAIL: demoEmail,
+  DEMO_PASSWORD: secrets.demoPassword,
+  ...(options.simulator ? { DEMO_SIMULATOR_URL: `http://127.0.0.1:${ports.simulatorControl}` } : {}),
+});
+
+export function proxySpec(context: ServicesContext): ProcessSpec {
+  const { options, ports, logDir } = context;
   const base = `http://${inUrl(localAddress(options.host))}:${ports.proxy}`;
   return {
     name: 'reverse-proxy',
@@ -73,6 +82,7 @@ export function proxySpec({ options, ports, logDir }: ServicesContext): ProcessS
       HTTP_PORT: String(ports.proxy),
       DEVICE_API_URL: `http://${inUrl(localAddress(options.host))}:${ports.deviceApi}`,
       PLATFORM_API_URL: `http://127.0.0.1:${ports.platformApi}`,
+      ...demoSettings(context, base),
     },
     logFile: join(logDir, 'reverse-proxy.log'),
     // Any response of a service, on a path that does not count against the caller's limit.

@@ -15,6 +15,8 @@ export interface FleetContext {
   ffmpeg: string;
   host: string;
   jt808Port: number;
+  /** Port of the fleet's control server on loopback. */
+  controlPort: number;
   /** Base of the Device API, which reports whether a terminal is connected. */
   deviceApiUrl: string;
 }
@@ -64,11 +66,13 @@ export function simulatedFleetSpec(context: FleetContext): ProcessSpec {
   const report = reportPath(context.dataDir);
   rmSync(report, { force: true });
   const server = ['--host', context.host, '--port', String(context.jt808Port)];
+  const fleet = ['--phones', demoTerminals.join(','), '--channels', '2', '--report-file', report];
+  fleet.push('--control-port', String(context.controlPort));
   return {
     name: 'terminal-simulator',
     tier: simulatorTier,
     command: process.execPath,
-    args: [script, 'fleet', ...server, '--phones', demoTerminals.join(','), '--channels', '2', '--report-file', report],
+    args: [script, 'fleet', ...server, ...fleet],
     env: { ...context.env, FFMPEG_PATH: context.ffmpeg },
     logFile: join(context.logDir, 'terminal-simulator.log'),
     isReady: createFleetProbe(context),

@@ -5,6 +5,7 @@ import { builtInTracks } from './built-in-tracks.ts';
 import { prepareClips } from './camera-clips.ts';
 import type { RepeatedAlarm } from './cli-alarm-options.ts';
 import type { FleetOptions, LoadOptions, TerminalCommandOptions } from './cli-options.ts';
+import { createControlServer } from './control-server.ts';
 import { createDemoTerminal } from './demo-terminal.ts';
 import { LoadFleet } from './load-fleet.ts';
 import type { SimulatedTerminal } from './terminal.ts';
@@ -89,6 +90,8 @@ export async function runFleet(options: FleetOptions, print: PrintLine): Promise
   await prepareTerminals(terminals, print);
   const stopAlarms = terminals.map((terminal) => raisePeriodically(terminal, options.alarm, print));
   for (const terminal of terminals) terminal.start();
+  const control = options.controlPort === undefined ? undefined : createControlServer(terminals);
+  control?.listen(options.controlPort, '127.0.0.1');
   const report = async (): Promise<void> => {
     await Promise.all(terminals.map((terminal) => terminal.waitUntilOnline(maxTimerMs)));
     if (options.reportFile !== undefined) await writeReport(terminals, options.reportFile);
@@ -100,6 +103,8 @@ export async function runFleet(options: FleetOptions, print: PrintLine): Promise
   return {
     stop: async () => {
       for (const stopAlarm of stopAlarms) stopAlarm();
+      control?.closeAllConnections();
+      control?.close();
       await Promise.all(terminals.map((terminal) => terminal.stop()));
     },
   };

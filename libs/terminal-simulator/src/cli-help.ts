@@ -8,6 +8,7 @@ const programName = 'node libs/terminal-simulator/dist/cli.js';
 export const helpText = `Simulated JT/T 808 terminals with JT/T 1078 cameras.
 
   simulator fleet    --host H --port P [--terminals 3] [--channels 2] [--phones N,N,...] [--report-file FILE]
+                     [--control-port P]
   simulator terminal --host H --port P --phone NUMBER [--edition 2011|2013|2019] [--behaviour NAME]
   simulator load     --host H --port P [--terminals 5000] [--interval 30s]
 
@@ -28,6 +29,7 @@ fleet:
   --terminals N       vehicles (3); every third is of edition 2019, the others of 2013
   --phones A,B        terminal numbers, instead of 013800138001 ...
   --report-file FILE  written once all are online: [{"imei","edition","channels"}]
+  --control-port P    HTTP on loopback: GET /terminals, POST /terminals/NUMBER/ACTION (see the README)
 terminal:
   --phone NUMBER      12 or 20 digits                         --track NAME       ${Object.keys(builtInTracks).join(', ')}
   --behaviour NAME    normal, sleeping, silent, mute, slow, refusing, twice, wrongSerial,

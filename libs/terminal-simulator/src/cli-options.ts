@@ -39,6 +39,7 @@ export interface FleetOptions extends ServerOptions, CameraOptions {
   phones: string[];
   reportIntervalMs: number;
   reportFile: string | undefined;
+  controlPort: number | undefined;
 }
 
 /** `terminal`: one complete vehicle, with a behaviour. */
@@ -107,6 +108,8 @@ function parseFleetOptions(values: Values): FleetOptions {
     phones: phones ?? createDemoPhones(parseInteger(values, 'terminals', 3, [1, 200])),
     reportIntervalMs: parseDuration(values, 'interval', 10_000),
     reportFile: values['report-file'],
+    controlPort:
+      values['control-port'] === undefined ? undefined : parseInteger(values, 'control-port', 0, [1, 65_535]),
   };
 }
 

@@ -19,6 +19,7 @@ export const optionDefinitions = {
   recordings: { type: 'string' },
   'cache-dir': { type: 'string' },
   'report-file': { type: 'string' },
+  'control-port': { type: 'string' },
   track: { type: 'string' },
   behaviour: { type: 'string' },
   delay: { type: 'string' },

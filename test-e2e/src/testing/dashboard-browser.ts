@@ -45,7 +45,7 @@ export class DashboardBrowser {
   }
 
   static async open(
-    harness: ProductHarness,
+    harness: Pick<ProductHarness, 'product'>,
     options: { colorScheme?: 'light' | 'dark' } = {},
   ): Promise<DashboardBrowser> {
     const profile = mkdtempSync(join(tmpdir(), 'fleet-dashboard-'));

@@ -60,6 +60,11 @@ export const schema = envSchema({
     optional: true,
     description: 'folder of the built dashboard, which is served at the base URL; absent: no dashboard',
   },
+  DEMO_MENU: {
+    type: 'boolean',
+    default: false,
+    description: 'shows the demo menu of `npm start` in the dashboard, which controls the simulated vehicles',
+  },
   PRODUCT_NAME: {
     type: 'string',
     default: 'Fleet platform',

@@ -200,6 +200,7 @@ function createDashboard(config: Config) {
   if (config.DASHBOARD_DIR === undefined) return undefined;
   return serveDashboard(config.DASHBOARD_DIR, {
     product_name: config.PRODUCT_NAME,
+    has_demo_menu: config.DEMO_MENU,
     ws_url: websocketUrl(config),
     video_url: config.VIDEO_BASE_URL,
   });

@@ -11,6 +11,7 @@ const page =
   '<meta property="csp-nonce" nonce="__NONCE__"><script type="application/json">"__CONFIG__"</script><script src="/assets/a-1.js"></script>';
 const config = {
   product_name: 'A </script> B',
+  has_demo_menu: false,
   ws_url: 'wss://fleet.example/ws',
   video_url: 'https://video.example',
 };

@@ -22,6 +22,8 @@ const retrySeconds = 3;
 const sharedName = 'fleet-session';
 /** Says that this browser has a session, so that visitors without one cause no failing request. Not a secret. */
 const markName = 'fleet-has-session';
+/** Fragment of an address that follows a log-in outside this page, such as the sign-in link of a local start. */
+const signedInFragment = '#signed-in';
 
 interface AccessToken {
   readonly token: string;
@@ -67,7 +69,9 @@ export class Session {
 
   /** Continues the session of the cookie, if there is one. */
   async resume(): Promise<void> {
-    if (localStorage.getItem(markName) === null) return this.#end('none');
+    const wasSignedIn = location.hash === signedInFragment;
+    if (wasSignedIn) history.replaceState(history.state, '', location.pathname + location.search);
+    if (!wasSignedIn && localStorage.getItem(markName) === null) return this.#end('none');
     for (;;) {
       try {
         await this.#refresh();

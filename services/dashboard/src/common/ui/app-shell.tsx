@@ -1,12 +1,15 @@
 import { IconBell, IconCar, IconLogout, IconMap, IconUser, IconVideo } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { Link, Outlet } from '@tanstack/react-router';
-import type { ReactNode } from 'react';
+import { lazy, type ReactNode, Suspense } from 'react';
 import { useTranslation } from 'react-i18next';
 import { config } from '../config.ts';
 import { useApplyPreferences } from '../format/use-apply-preferences.ts';
 import { useCan, useMe, useSession } from '../session/session-context.ts';
 import { ConnectionStatus } from './connection-status.tsx';
+
+/** Only a local start needs its code. */
+const DemoMenu = lazy(() => import('./demo-menu.tsx').then((module) => ({ default: module.DemoMenu })));
 
 function NavLink({ to, icon, label, badge }: { to: string; icon: ReactNode; label: string; badge?: string }) {
   return (
@@ -70,6 +73,11 @@ export function AppShell() {
       <header className="shell-bar">
         <strong>{config.product_name}</strong>
         <ConnectionStatus />
+        {config.has_demo_menu ? (
+          <Suspense>
+            <DemoMenu />
+          </Suspense>
+        ) : null}
         <span>{me.account.name}</span>
       </header>
       <main className="shell-main" id="content" tabIndex={-1}>

@@ -1,0 +1,78 @@
+import { type RunningProduct, startProduct } from '@fleet/local/product';
+import { waitFor } from '@fleet/testing';
+import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import type { Page } from 'playwright-core';
+import { DashboardBrowser, findAccessibilityFaults } from './testing/dashboard-browser.ts';
+
+// A browser with software rendering, and a fleet that creates its clips at its first start.
+jest.setTimeout(240_000);
+
+const pageTimeoutMs = 90_000;
+let product: RunningProduct;
+let browser: DashboardBrowser;
+let page: Page;
+
+beforeAll(async () => {
+  product = await startProduct({ simulator: true });
+  browser = await DashboardBrowser.open({ product });
+  browser.context.setDefaultTimeout(pageTimeoutMs);
+}, 240_000);
+
+afterAll(async () => {
+  await browser?.close();
+  await product?.stop();
+}, 90_000);
+
+afterEach(() => expect(browser.faults).toEqual([]));
+
+describe('a first visit', () => {
+  it('signs in by the printed link and sees the simulated vehicles drive', async () => {
+    const link = product.runtime.demo.sign_in_url;
+    expect(product.output()).toContain(link);
+    page = await browser.newPage(new URL(String(link)).pathname);
+    const vehicles = page.getByRole('list', { name: 'Vehicles' });
+    await vehicles.waitFor();
+    expect(new URL(page.url()).pathname).toBe('/map');
+    await vehicles.getByText(/km\/h/).first().waitFor();
+    expect(await page.evaluate('document.cookie')).toBe('');
+  });
+
+  it('raises an SOS from the demo menu and sees it arrive', async () => {
+    await page.getByRole('button', { name: 'Demo', exact: true }).click();
+    const vehicle = page.getByRole('menuitem').first();
+    const name = String(await vehicle.textContent());
+    await vehicle.click();
+    await page.getByRole('menuitem', { name: 'Press SOS' }).click();
+    await page.getByText(`${name}: done`).waitFor();
+    expect(await findAccessibilityFaults(page)).toEqual([]);
+    await page.getByRole('link', { name: /^Events/ }).click();
+    await page.getByText('SOS').first().waitFor();
+    await page.getByText(name).first().waitFor();
+  });
+
+  it('opens two cameras, which play with sound', async () => {
+    await page.getByRole('link', { name: 'Video' }).click();
+    const cameras = page.getByRole('button', { name: /, camera/ });
+    await cameras.nth(0).click();
+    await cameras.nth(1).click();
+    const readTimes = () =>
+      page.evaluate<number[]>('Array.from(document.querySelectorAll("video"), (video) => video.currentTime)');
+    await waitFor(
+      async () => {
+        const times = await readTimes();
+        return times.length === 2 && times.every((time) => time > 2);
+      },
+      'two seconds of both cameras',
+      pageTimeoutMs,
+    );
+    await page.getByRole('button', { name: /sound/i }).first().click();
+    await waitFor(
+      () => page.evaluate<boolean>('Array.from(document.querySelectorAll("video")).some((video) => !video.muted)'),
+      'a camera with sound',
+      pageTimeoutMs,
+    );
+    expect(
+      await page.evaluate('Array.from(document.querySelectorAll("video")).filter((video) => !video.muted).length'),
+    ).toBe(1);
+  });
+});
