@@ -42,9 +42,11 @@ describe('a first visit', () => {
     const vehicle = page.getByRole('menuitem').first();
     const name = String(await vehicle.textContent());
     await vehicle.click();
-    await page.getByRole('menuitem', { name: 'Press SOS' }).click();
-    await page.getByText(`${name}: done`).waitFor();
+    const action = page.getByRole('menuitem', { name: 'Press SOS' });
+    await action.waitFor();
     expect(await findAccessibilityFaults(page)).toEqual([]);
+    await action.click();
+    await page.getByText(`${name}: done`).waitFor();
     await page.getByRole('link', { name: /^Events/ }).click();
     await page.getByText('SOS').first().waitFor();
     await page.getByText(name).first().waitFor();

@@ -16,7 +16,12 @@ const runtime: Runtime = {
   jt1078: { host: '127.0.0.1', live_port: 7178, history_port: 7179, talk_port: 7190 },
   ftp: { host: '127.0.0.1', port: 2221 },
   attachments: { host: '127.0.0.1', port: 7181 },
-  demo: { email: 'demo@fleet.example', password: 'p', api_key: 'fk_abc', sign_in_url: 'http://127.0.0.1:8180/demo/sign-in' },
+  demo: {
+    email: 'demo@fleet.example',
+    password: 'p',
+    api_key: 'fk_abc',
+    sign_in_url: 'http://127.0.0.1:8180/demo/sign-in',
+  },
   chat: { generic_secret: 'g' },
   backends: { nats_url: '', redis_url: '', mongodb_url: '', ffmpeg: '' },
   health: {},

@@ -44,7 +44,13 @@ export function DemoMenu() {
   };
   return (
     <>
-      <Menu opened={isOpen} onChange={setIsOpen} position="bottom-end" withinPortal={false}>
+      <Menu
+        opened={isOpen}
+        onChange={setIsOpen}
+        position="bottom-end"
+        withinPortal={false}
+        withInitialFocusPlaceholder={false}
+      >
         <Menu.Target>
           <Button size="compact-sm" variant="default" leftSection={<IconPlayerPlay size={14} aria-hidden />}>
             {t('demo.button')}
