@@ -1,5 +1,6 @@
 import type { SimulatedTerminal } from '@fleet/terminal-simulator';
 import { type ProductHarness, type TerminalSetup, uniquePhone } from './harness.ts';
+import type { Person } from './person.ts';
 import { PlatformClient, type PlatformRecord } from './platform-client.ts';
 
 /** A vehicle with a connected terminal. */
@@ -25,10 +26,22 @@ export class Dashcams {
   }
 
   /** Creates a vehicle whose terminal is connected; `more` are fields of the vehicle. */
-  async create(more: object = {}, setup: TerminalSetup = {}): Promise<Dashcam> {
+  create(more: object = {}, setup: TerminalSetup = {}): Promise<Dashcam> {
+    return this.#create((vehicle) => this.client.requestData('/vehicles', vehicle), more, setup);
+  }
+
+  /** The same for a user of any account. */
+  createFor(person: Person, more: object = {}, setup: TerminalSetup = {}): Promise<Dashcam> {
+    return this.#create((vehicle) => person.request('POST', '/vehicles', vehicle), more, setup);
+  }
+
+  async #create(
+    save: (vehicle: object) => Promise<PlatformRecord>,
+    more: object,
+    setup: TerminalSetup,
+  ): Promise<Dashcam> {
     const imei = uniquePhone(setup.edition === '2019' ? 20 : 12);
-    const vehicle = { vehicle_no: `D ${imei.slice(-12)}`, imei, ...more };
-    const { id } = await this.client.requestData('/vehicles', vehicle);
+    const { id } = await save({ vehicle_no: `D ${imei.slice(-12)}`, imei, ...more });
     const terminal = await this.#harness.startTerminal({ phone: imei, ...setup });
     return { vehicleId: Number(id), imei, terminal };
   }

@@ -1,10 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { waitFor } from '@fleet/testing';
 import { type ApiResponse, getJson, type ProductHarness } from './harness.ts';
+import { readProductSecrets } from './product-secrets.ts';
 
 const script = resolve('services/device-api/dist/bundle/main.js');
 
@@ -22,13 +22,6 @@ function isFree(port: number): Promise<boolean> {
     server.once('error', () => done(false));
     server.listen(port, '127.0.0.1', () => server.close(() => done(true)));
   });
-}
-
-/** Returns the secrets that all replicas share. */
-function readSecrets({ product }: ProductHarness): Record<string, string> {
-  const file = join(product.runtime.data_dir, 'secrets.json');
-  const secrets = JSON.parse(readFileSync(file, 'utf8')) as { mediaSigningSecret: string; streamTokenSecret: string };
-  return { MEDIA_SIGNING_SECRET: secrets.mediaSigningSecret, STREAM_TOKEN_SECRET: secrets.streamTokenSecret };
 }
 
 /** A second device-api on the backends of a running product. */
@@ -52,13 +45,15 @@ export class DeviceApiReplica {
 
   static async start(harness: ProductHarness, env: Record<string, string> = {}): Promise<DeviceApiReplica> {
     const { backends, jt1078 } = harness.product.runtime;
+    const { mediaSigningSecret, streamTokenSecret } = readProductSecrets(harness);
     const httpPort = await freePort();
     const videoPort = await freePort(httpPort);
     const adminPort = await freePort(httpPort, videoPort);
     const child = spawn(process.execPath, [script], {
       env: {
         ...process.env,
-        ...readSecrets(harness),
+        MEDIA_SIGNING_SECRET: mediaSigningSecret,
+        STREAM_TOKEN_SECRET: streamTokenSecret,
         ...env,
         NODE_ENV: 'development',
         HOST: '127.0.0.1',
