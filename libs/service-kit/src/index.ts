@@ -43,6 +43,7 @@ export { computeEtag, createContentSender, createDocumentSender, sendWithEtag } 
 export { serveSwaggerUi } from './http/swagger-ui.ts';
 export { compileBody, compileParameters } from './http/validate.ts';
 export { describeErrors } from './http/validation-messages.ts';
+export { acceptProxyProtocol, parseProxyNetworks, proxyProtocolSettings } from './net/proxy-protocol.ts';
 export { createCircuitBreaker } from './runtime/circuit-breaker.ts';
 export {
   ConfigError,

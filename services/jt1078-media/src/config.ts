@@ -1,5 +1,14 @@
 import { aacSampleRates } from '@fleet/jt1078';
-import { adminSettings, ConfigError, type ConfigOf, commonEnv, envSchema, readEnv } from '@fleet/service-kit';
+import {
+  adminSettings,
+  ConfigError,
+  type ConfigOf,
+  commonEnv,
+  envSchema,
+  parseProxyNetworks,
+  proxyProtocolSettings,
+  readEnv,
+} from '@fleet/service-kit';
 
 const portSetting = (fallback: number, description: string) =>
   ({ type: 'integer', minimum: 0, maximum: 65_535, default: fallback, description }) as const;
@@ -18,6 +27,7 @@ export const schema = envSchema({
   MEDIA_LIVE_PORT: portSetting(7078, 'JT/T 1078 live video, TCP and UDP; 0 selects a free port'),
   MEDIA_HISTORY_PORT: portSetting(7079, 'JT/T 1078 playback, TCP and UDP; 0 selects a free port'),
   MEDIA_TALK_PORT: portSetting(7090, 'JT/T 1078 talk, TCP and UDP; 0 selects a free port'),
+  ...proxyProtocolSettings,
   MEDIA_HTTP_URL: {
     type: 'string',
     optional: true,
@@ -83,6 +93,7 @@ export type Config = ConfigOf<typeof schema>;
 /** Reads the settings. Throws ConfigError when they are invalid or contradict each other. */
 export function loadConfig(env: Readonly<Record<string, string | undefined>>): Config {
   const config = readEnv(schema, env);
+  parseProxyNetworks(config.PROXY_PROTOCOL_NETWORKS);
   if (config.MEDIA_ACCEPT_UNSOLICITED && config.NODE_ENV === 'production')
     throw new ConfigError('MEDIA_ACCEPT_UNSOLICITED is for benchmarks only and is refused with NODE_ENV=production.');
   if (config.MEDIA_SIGNING_SECRET === undefined && !config.MEDIA_ACCEPT_UNSOLICITED)

@@ -3,7 +3,14 @@ import { type AccessUnit, flvToAnnexB } from '@fleet/jt1078/testing';
 import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { createTestCard, startStreaming, TcpCamera, TestCamera, UdpCamera } from './testing/camera.ts';
-import { type MediaHarness, randomImei, requestStream, startHarness, startService } from './testing/harness.ts';
+import {
+  type MediaHarness,
+  randomImei,
+  requestStream,
+  signStreamUrl,
+  startHarness,
+  startService,
+} from './testing/harness.ts';
 import { decodeErrors, fetchStatus, isKeyFrame, Player, probeStreams } from './testing/player.ts';
 
 jest.setTimeout(60_000);
@@ -93,6 +100,20 @@ describe('camera input', () => {
     expect(camera.isClosed).toBe(false);
     camera.close();
     player.close();
+  });
+
+  it('may follow a PROXY protocol header of a load balancer', async () => {
+    const other = await startService({ POD_ID: `proxied-${randomImei()}`, PROXY_PROTOCOL_NETWORKS: '127.0.0.0/8' });
+    const id = await harness.requestStream();
+    const camera = new TcpCamera(other.livePort);
+    await camera.send(Buffer.from('PROXY TCP4 203.0.113.9 10.0.0.1 50000 7078\r\n'));
+    await camera.send(...firstFrames(new TestCamera(id), 25));
+    const player = await Player.open(signStreamUrl(other, id, { audio: 'none' }));
+    await waitFor(() => player.video.length === 25, 'pictures');
+    expect(camera.isClosed).toBe(false);
+    camera.close();
+    player.close();
+    await other.stop();
   });
 
   it('with 10-byte SIMs belongs to the same terminals', async () => {

@@ -9,6 +9,7 @@ import {
   Lifecycle,
   type Logger,
   listen,
+  parseProxyNetworks,
   type Registry,
   type Route,
   type Running,
@@ -217,6 +218,7 @@ async function openIngestPorts(config: Config, deps: Deps, { registry, counters 
       admission: registry,
       counters,
       silenceTimeoutMs: config.MEDIA_SILENCE_TIMEOUT_MS,
+      proxyNetworks: parseProxyNetworks(config.PROXY_PROTOCOL_NETWORKS),
       onPause: (id, isPaused) => void commandCamera(deps, id, isPaused ? 'pause' : 'play', 'viewers are full'),
       log,
     });

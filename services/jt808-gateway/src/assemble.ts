@@ -10,7 +10,7 @@ import {
   subscribe,
 } from '@fleet/bus';
 import { Reassembler } from '@fleet/jt808';
-import type { Lifecycle, Logger } from '@fleet/service-kit';
+import { type Lifecycle, type Logger, parseProxyNetworks } from '@fleet/service-kit';
 import type { Redis } from '@fleet/storage';
 import type { Config } from './config.ts';
 import { AuthCodes } from './domain/auth-codes.ts';
@@ -238,6 +238,7 @@ async function startListener(
   const listener = new Listener({
     host: config.HOST,
     port: config.JT808_PORT,
+    proxyNetworks: parseProxyNetworks(config.PROXY_PROTOCOL_NETWORKS),
     loginTimeoutMs: config.LOGIN_TIMEOUT_MS,
     idleTimeoutMs: config.SESSION_IDLE_SECONDS * 1000,
     maxConnectionsPerAddress: config.CONNECTIONS_PER_ADDRESS,

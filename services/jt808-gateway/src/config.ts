@@ -1,4 +1,13 @@
-import { adminSettings, ConfigError, type ConfigOf, commonEnv, envSchema, readEnv } from '@fleet/service-kit';
+import {
+  adminSettings,
+  ConfigError,
+  type ConfigOf,
+  commonEnv,
+  envSchema,
+  parseProxyNetworks,
+  proxyProtocolSettings,
+  readEnv,
+} from '@fleet/service-kit';
 
 // The gateway has no database.
 const { MONGODB_URL: _unused, ...shared } = commonEnv;
@@ -16,6 +25,7 @@ export const schema = envSchema({
     default: 7808,
     description: 'TCP port for terminals; 0 selects a free port',
   },
+  ...proxyProtocolSettings,
   REGISTRATION_POLICY: {
     type: 'string',
     enum: ['open', 'known'],
@@ -140,6 +150,7 @@ export type Config = ConfigOf<typeof schema>;
 
 export function loadConfig(env: NodeJS.ProcessEnv): Config {
   const config = readEnv(schema, env);
+  parseProxyNetworks(config.PROXY_PROTOCOL_NETWORKS);
   if (config.NODE_ENV === 'production' && config.GATEWAY_AUTH_SECRET.length < productionSecretLength)
     throw new ConfigError(`GATEWAY_AUTH_SECRET needs ${productionSecretLength} characters with NODE_ENV=production.`);
   return config;

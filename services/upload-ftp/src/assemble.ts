@@ -1,5 +1,11 @@
 import { type Bus, DeviceCommandClient, ensureStreams, JetStreamPublisher, servePing } from '@fleet/bus';
-import { type Lifecycle, type Logger, retryUntilSuccess, runPeriodically } from '@fleet/service-kit';
+import {
+  type Lifecycle,
+  type Logger,
+  parseProxyNetworks,
+  retryUntilSuccess,
+  runPeriodically,
+} from '@fleet/service-kit';
 import { type Redis, readDevice, type UploadRepository } from '@fleet/storage';
 import type { Clips } from './clips/clips.ts';
 import { type Config, readTls } from './config.ts';
@@ -207,6 +213,7 @@ function serve(deps: Deps, uploads: ActiveUploads, ftp: RunningFtp, onError: (er
 const toFtpOptions = (config: Config) => ({
   host: config.HOST,
   port: config.FTP_PORT,
+  proxyNetworks: parseProxyNetworks(config.PROXY_PROTOCOL_NETWORKS),
   publicHost: config.FTP_PUBLIC_HOST,
   passivePorts: { min: config.FTP_PASV_MIN, max: config.FTP_PASV_MAX },
   maxConnections: config.FTP_MAX_CONNECTIONS,

@@ -8,6 +8,8 @@ import {
   dayMs,
   envSchema,
   invalidConfigError,
+  parseProxyNetworks,
+  proxyProtocolSettings,
   readEnv,
 } from '@fleet/service-kit';
 import { attachmentSettings } from './attachments/settings.ts';
@@ -26,6 +28,7 @@ export const schema = envSchema({
   ...commonEnv,
   HTTP_PORT: { ...port, default: 8086, description: 'port of clips and files; 0 picks a free one' },
   ...adminSettings(8093),
+  ...proxyProtocolSettings,
   UPLOAD_HTTP_URL: {
     type: 'string',
     optional: true,
@@ -139,6 +142,7 @@ export type Config = ConfigOf<typeof schema>;
 
 export function loadConfig(env: NodeJS.ProcessEnv): Config {
   const config = readEnv(schema, env);
+  parseProxyNetworks(config.PROXY_PROTOCOL_NETWORKS);
   const problems: string[] = [];
   if (config.FTP_PASV_MIN > config.FTP_PASV_MAX) problems.push('FTP_PASV_MIN is greater than FTP_PASV_MAX');
   if ((config.FTP_TLS_CERT_FILE === undefined) !== (config.FTP_TLS_KEY_FILE === undefined))

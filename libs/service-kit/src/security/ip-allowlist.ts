@@ -12,15 +12,23 @@ function parseCidr(text: string): { base: string; family: 'ipv4' | 'ipv6'; bits:
 /** Returns true for an address or a network in CIDR notation. */
 export const isCidr = (text: string): boolean => parseCidr(text) !== undefined;
 
-/** Returns whether an address is in one of the networks; an empty list allows every address. */
-export function isIpAllowed(networks: readonly string[], address: string): boolean {
-  if (networks.length === 0) return true;
-  const unmapped = address.replace(/^::ffff:(?=\d+\.)/i, '');
-  if (isIP(unmapped) === 0) return false;
-  const blockList = new BlockList();
-  for (const network of networks) {
-    const subnet = parseCidr(network);
-    if (subnet !== undefined) blockList.addSubnet(subnet.base, subnet.bits, subnet.family);
+/** A list of networks in CIDR notation; other text in it is ignored. */
+export class AddressList {
+  readonly #networks = new BlockList();
+
+  constructor(networks: readonly string[]) {
+    for (const network of networks) {
+      const subnet = parseCidr(network);
+      if (subnet !== undefined) this.#networks.addSubnet(subnet.base, subnet.bits, subnet.family);
+    }
   }
-  return blockList.check(unmapped, isIPv4(unmapped) ? 'ipv4' : 'ipv6');
+
+  includes(address: string): boolean {
+    const unmapped = address.replace(/^::ffff:(?=\d+\.)/i, '');
+    return isIP(unmapped) !== 0 && this.#networks.check(unmapped, isIPv4(unmapped) ? 'ipv4' : 'ipv6');
+  }
 }
+
+/** Returns whether an address is in one of the networks; an empty list allows every address. */
+export const isIpAllowed = (networks: readonly string[], address: string): boolean =>
+  networks.length === 0 || new AddressList(networks).includes(address);

@@ -1,6 +1,6 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import { type MediaPacket, PacketSplitter } from '@fleet/jt1078';
-import type { Logger } from '@fleet/service-kit';
+import { acceptProxyProtocol, type Logger } from '@fleet/service-kit';
 import type { StreamId, StreamKind } from '@fleet/storage';
 import { formatStreamName } from '../domain/stream-name.ts';
 import { type Admission, CameraConnection, type IngestCounters, type Transport } from './camera-connection.ts';
@@ -11,6 +11,8 @@ export interface TcpIngestOptions {
   readonly admission: Admission;
   readonly counters: IngestCounters;
   readonly silenceTimeoutMs: number;
+  /** Networks of load balancers that send PROXY protocol headers. */
+  readonly proxyNetworks: readonly string[];
   readonly log: Logger;
 }
 
@@ -33,6 +35,7 @@ export class TcpIngest {
     this.#server = createServer({ keepAlive: true, keepAliveInitialDelay: keepAliveDelayMs, noDelay: true });
     this.#server.maxConnections = maxConnections;
     this.#server.on('connection', (socket) => this.#onConnection(socket));
+    acceptProxyProtocol(this.#server, options.proxyNetworks);
   }
 
   listen(port: number, host: string): Promise<number> {

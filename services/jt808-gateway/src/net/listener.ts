@@ -1,11 +1,14 @@
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import type { Frame } from '@fleet/jt808';
+import { acceptProxyProtocol } from '@fleet/service-kit';
 import type { GatewayMetrics } from '../metrics.ts';
 import { Connection, type ConnectionOptions } from './connection.ts';
 
 export interface ListenerOptions {
   readonly host: string;
   readonly port: number;
+  /** Networks of load balancers that send PROXY protocol headers. */
+  readonly proxyNetworks: readonly string[];
   readonly loginTimeoutMs: number;
   readonly idleTimeoutMs: number;
   readonly maxConnectionsPerAddress: number;
@@ -39,6 +42,7 @@ export class Listener {
     this.#server = createServer({ noDelay: true, keepAlive: true, keepAliveInitialDelay: keepAliveAfterMs }, (socket) =>
       this.#accept(socket),
     );
+    acceptProxyProtocol(this.#server, options.proxyNetworks);
   }
 
   get connections(): ReadonlySet<Connection> {

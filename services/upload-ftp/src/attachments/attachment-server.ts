@@ -1,10 +1,13 @@
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { acceptProxyProtocol } from '@fleet/service-kit';
 import { AttachmentConnection, type AttachmentConnectionOptions } from './attachment-connection.ts';
 
 export interface AttachmentServerOptions extends Omit<AttachmentConnectionOptions, 'onClose'> {
   readonly host: string;
   readonly port: number;
+  /** Networks of load balancers that send PROXY protocol headers. */
+  readonly proxyNetworks: readonly string[];
   readonly maxConnections: number;
   /** 0 = no limit. */
   readonly maxConnectionsPerAddress: number;
@@ -26,6 +29,7 @@ export class AttachmentServer {
     this.#connectionOptions = { ...options, onClose: (connection) => this.#onClose(connection) };
     const sockets = { allowHalfOpen: true, noDelay: true, keepAlive: true, keepAliveInitialDelay: keepAliveAfterMs };
     this.#server = createServer(sockets, (socket) => this.#accept(socket));
+    acceptProxyProtocol(this.#server, options.proxyNetworks);
     this.#server.maxConnections = options.maxConnections;
     this.#server.on('drop', () => options.metrics.closed.inc({ reason: 'connectionLimit' }));
     options.metrics.observe('connections', () => this.#connections.size);

@@ -273,6 +273,22 @@ describe('AttachmentServer limits', () => {
     await waitFor(async () => (await harness.metric('closed_total', { reason: 'idle' })) === 1);
   });
 
+  it('counts the connections of a load balancer by the terminal of the PROXY protocol header', async () => {
+    await start({ maxConnectionsPerAddress: 1, proxyNetworks: ['127.0.0.0/8'] });
+    const dial = async (address: string): Promise<AttachmentClient> => {
+      const proxied = await harness.connect(phone);
+      proxied.socket.write(`PROXY TCP4 ${address} 10.0.0.1 50000 7077\r\n`);
+      return proxied;
+    };
+    client = await dial('203.0.113.9');
+    expect(await client.sendAlarmInfo(alarmNo, files())).toBe(0);
+    const other = await dial('203.0.113.10');
+    expect(await other.sendAlarmInfo(alarmNo, files())).toBe(0);
+    const second = await dial('203.0.113.9');
+    await waitFor(() => second.isClosed);
+    expect([client.isClosed, other.isClosed]).toEqual([false, false]);
+  });
+
   it('limits the connections of one address', async () => {
     await start({ maxConnectionsPerAddress: 1 });
     const second = await harness.connect(phone);

@@ -4,6 +4,8 @@ import {
   type ConfigOf,
   type Lifecycle,
   type Logger,
+  parseProxyNetworks,
+  type proxyProtocolSettings,
   type Registry,
   retryUntilSuccess,
   runPeriodically,
@@ -17,7 +19,10 @@ import { ExpectedAttachments } from './expected-attachments.ts';
 import { createAttachmentMetrics } from './metrics.ts';
 import type { attachmentSettings } from './settings.ts';
 
-type Settings = ConfigOf<typeof attachmentSettings> & { readonly HOST: string; readonly FTP_PUBLIC_HOST: string };
+type Settings = ConfigOf<typeof attachmentSettings & typeof proxyProtocolSettings> & {
+  readonly HOST: string;
+  readonly FTP_PUBLIC_HOST: string;
+};
 
 export interface AttachmentDeps {
   readonly config: Settings;
@@ -46,6 +51,7 @@ export async function startAttachments(deps: AttachmentDeps): Promise<RunningAtt
   const server = new AttachmentServer({
     host: config.HOST,
     port: config.ATTACHMENT_PORT,
+    proxyNetworks: parseProxyNetworks(config.PROXY_PROTOCOL_NETWORKS),
     maxConnections: config.ATTACHMENT_MAX_CONNECTIONS,
     maxConnectionsPerAddress: config.ATTACHMENT_CONNECTIONS_PER_ADDRESS,
     loginTimeoutMs: config.ATTACHMENT_LOGIN_TIMEOUT_MS,

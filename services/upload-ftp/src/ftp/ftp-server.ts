@@ -1,7 +1,7 @@
 import type { EventEmitter } from 'node:events';
 import type { AddressInfo, Server } from 'node:net';
 import { createSecureContext } from 'node:tls';
-import type { Logger } from '@fleet/service-kit';
+import { acceptProxyProtocol, type Logger } from '@fleet/service-kit';
 import { FtpSrv } from 'ftp-srv';
 import type { UploadMetrics } from '../metrics.ts';
 import type { ActiveUploads } from '../uploads/active-uploads.ts';
@@ -12,6 +12,7 @@ import { FtpError } from './ftp-error.ts';
 import { FtpSession, type SessionLimits } from './ftp-session.ts';
 import type { Connection } from './ftp-srv-internals.ts';
 import { createPassivePortFinder } from './passive-ports.ts';
+import { acceptProxiedData } from './proxied-data.ts';
 
 /**
  * The commands that cameras use. All others get 502. RETR and DELE are excluded on purpose, because clips are only
@@ -27,6 +28,8 @@ const maxRefusals = 3;
 export interface FtpOptions {
   readonly host: string;
   readonly port: number;
+  /** Networks of load balancers that send PROXY protocol headers, also on data connections. */
+  readonly proxyNetworks: readonly string[];
   readonly publicHost: string;
   readonly passivePorts: { readonly min: number; readonly max: number };
   readonly maxConnections: number;
@@ -63,12 +66,14 @@ export async function startFtp(options: FtpOptions, deps: FtpDeps): Promise<Runn
   const events: EventEmitter = ftp as EventEmitter;
   const { server } = ftp as unknown as { server: Server };
   server.maxConnections = options.maxConnections;
+  acceptProxyProtocol(server, options.proxyNetworks);
 
   const onClose = (session: FtpSession): void => {
     sessions.delete(session.connection);
     if (session.upload !== null) uploads.disconnect(session.upload.id, session);
   };
   events.on('connect', ({ connection }: { connection: Connection }) => {
+    acceptProxiedData(connection, options.proxyNetworks);
     sessions.set(
       connection,
       new FtpSession(connection, { limits, log, isDraining: () => uploads.isDraining, onClose }),

@@ -1,4 +1,4 @@
-import type { Socket } from 'node:net';
+import type { Server, Socket } from 'node:net';
 import type { FtpConnection } from 'ftp-srv';
 
 /** The data connector of ftp-srv 4, active or passive. `type` is false before PASV, EPSV, PORT or EPRT. */
@@ -6,6 +6,8 @@ export interface Connector {
   readonly type: 'active' | 'passive' | false;
   dataSocket: (Socket & { connected?: boolean }) | null;
   readonly dataServer: object | null;
+  /** Only of a passive connector: listens for the data connection. */
+  setupServer?(): Promise<Server>;
   closeSocket(): void;
   end(): void;
 }

@@ -59,6 +59,7 @@ export class AttachmentHarness {
     this.server = new AttachmentServer({
       host: '127.0.0.1',
       port: 0,
+      proxyNetworks: [],
       maxConnections: 100,
       maxConnectionsPerAddress: 0,
       loginTimeoutMs: 60_000,
