@@ -29,7 +29,7 @@ const listFiles = (directory) =>
     .toSorted();
 
 /** Builds into `dist/app` of the dashboard. Returns the exit code of Vite. */
-export function buildDashboard() {
+function buildDashboard() {
   const fingerprint = fingerprintOfSources();
   const isBuilt = existsSync(join(output, 'index.html')) && existsSync(stampFile);
   if (isBuilt && readFileSync(stampFile, 'utf8') === fingerprint) return 0;

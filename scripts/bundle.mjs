@@ -104,7 +104,7 @@ const isBundled = () => services.every((name) => existsSync(join(root, 'services
  * Bundles the services into `dist/bundle/main.js` of each, unless nothing changed since the last run. Throws the errors
  * of esbuild.
  */
-export async function bundleServices() {
+async function bundleServices() {
   const fingerprint = fingerprintOfSources();
   if (isBundled() && existsSync(stampFile) && readFileSync(stampFile, 'utf8') === fingerprint) return;
   const esbuild = await import('esbuild');

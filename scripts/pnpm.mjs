@@ -10,7 +10,7 @@ const { packageManager } = JSON.parse(readFileSync(new URL('../package.json', im
 export const pnpmCommand = (...args) => ['npm', 'exec', '--yes', `--package=${packageManager}`, '--', 'pnpm', ...args];
 
 /** Runs pnpm with these arguments in the project's root. Exits this process with its exit code if it fails. */
-export function pnpm(...args) {
+function pnpm(...args) {
   const [command, ...rest] = pnpmCommand(...args);
   const result = spawnSync(command, rest, { cwd: root, stdio: 'inherit' });
   if (result.error !== undefined) {

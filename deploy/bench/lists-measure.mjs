@@ -5,7 +5,7 @@ import { pathValue } from './lists-forms.mjs';
 import { calls, sizes } from './lists-settings.mjs';
 
 /** Returns the CPU milliseconds used by the database process; null if this benchmark did not start it. */
-export function readCpuMs(databasePid) {
+function readCpuMs(databasePid) {
   if (databasePid === undefined) return null;
   const fields = readFileSync(`/proc/${databasePid}/stat`, 'utf8').split(') ')[1].split(' ');
   return (Number(fields[11]) + Number(fields[12])) * 10;

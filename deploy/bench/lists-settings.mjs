@@ -6,7 +6,7 @@ import { copyId } from './lists-data.mjs';
 export const root = fileURLToPath(new URL('../..', import.meta.url));
 export const options = process.argv.slice(2).filter((option) => option !== 'lists');
 export const isSmall = options.includes('--small');
-export const isLarge = options.includes('--large');
+const isLarge = options.includes('--large');
 export const target = join(root, 'docs', isLarge ? 'benchmarks-lists-large.md' : 'benchmarks-lists.md');
 export const dataDir = options.includes('--data') ? resolve(options[options.indexOf('--data') + 1]) : undefined;
 export const only = new RegExp(options.includes('--only') ? options[options.indexOf('--only') + 1] : '');

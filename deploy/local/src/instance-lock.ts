@@ -47,9 +47,7 @@ export function runningLauncher(dataDir: string): number | undefined {
   return lock.pid;
 }
 
-export type LockOutcome =
-  | { kind: 'acquired'; leftover: boolean; release: () => void }
-  | { kind: 'running'; pid: number };
+type LockOutcome = { kind: 'acquired'; leftover: boolean; release: () => void } | { kind: 'running'; pid: number };
 
 /** Locks the data folder for this process. `leftover`: the previous launcher did not exit properly. */
 export function acquireLock(dataDir: string): LockOutcome {

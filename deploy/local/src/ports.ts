@@ -71,7 +71,7 @@ export function hitsBlockedPort(offset: number): boolean {
 }
 
 /** One port that a start needs exclusively. */
-export interface PortClaim {
+interface PortClaim {
   purpose: string;
   host: string;
   port: number;
@@ -203,7 +203,7 @@ export async function findFreeOffset(): Promise<number> {
 }
 
 /** An offset that no other start gets before `release`. Call it once the ports are bound. */
-export interface ClaimedOffset {
+interface ClaimedOffset {
   readonly offset: number;
   readonly release: () => Promise<void>;
 }

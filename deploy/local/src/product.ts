@@ -7,10 +7,7 @@ import { launcherScript } from './paths.ts';
 import { claimFreeOffset } from './ports.ts';
 import { type Runtime, readRuntime } from './runtime-file.ts';
 
-export { findFreeOffset } from './ports.ts';
-export { type Runtime, readRuntime } from './runtime-file.ts';
-
-export interface StartProductOptions {
+interface StartProductOptions {
   /** Default: a free offset. */
   portOffset?: number;
   /** Default: a temporary folder, deleted at the stop. */

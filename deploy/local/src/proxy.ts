@@ -7,7 +7,7 @@ import { type Demo, isDemoPath } from './demo.ts';
 import { RepeatableRequests } from './repeatable-requests.ts';
 import { errorCode } from './start-error.ts';
 
-export interface ProxyTargets {
+interface ProxyTargets {
   deviceApi: string;
   platformApi: string;
 }

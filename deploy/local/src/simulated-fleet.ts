@@ -8,7 +8,7 @@ import { respondsOk } from './services.ts';
 import { StartError } from './start-error.ts';
 import type { ProcessSpec } from './supervised-process.ts';
 
-export interface FleetContext {
+interface FleetContext {
   dataDir: string;
   logDir: string;
   env: NodeJS.ProcessEnv;

@@ -20,7 +20,7 @@ interface TestPrograms {
   S3_SERVER_BIN: string;
 }
 
-export interface TestBackends {
+interface TestBackends {
   /** Environment of the tests: URLs of the servers, and programs to start more of them. */
   env: BackendUrls & TestPrograms;
   stop(): Promise<void>;
@@ -37,7 +37,7 @@ export async function prepareProductBackends(progress: Progress, env: NodeJS.Pro
   await prepareBackends({ cacheDir, logDir: join(cacheDir, 'logs'), progress, env });
 }
 
-export interface TestBackendsOptions {
+interface TestBackendsOptions {
   /** Default: that of this process. */
   env?: NodeJS.ProcessEnv;
   /** Parent of the data folder. Default: the system's folder for temporary files. */

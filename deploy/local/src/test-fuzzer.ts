@@ -13,7 +13,7 @@ import { logTail } from './supervised-process.ts';
  * A Python and the folder of packages from which it runs schemathesis: `PYTHONPATH=<home> <python> -m
  * schemathesis.cli`.
  */
-export interface Fuzzer {
+interface Fuzzer {
   python: string;
   home: string;
 }

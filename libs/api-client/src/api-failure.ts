@@ -1,5 +1,5 @@
 /** One fault of a request that was not valid. */
-export interface FaultDetail {
+interface FaultDetail {
   /** JSON pointer of the field, such as `/name`. */
   readonly path: string;
   readonly message: string;

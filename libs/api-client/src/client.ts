@@ -11,7 +11,7 @@ export interface Credentials {
   readonly accountId?: number;
 }
 
-export interface ClientOptions {
+interface ClientOptions {
   /** Origin of the API, such as `https://fleet.example`. */
   readonly baseUrl: string;
   /** Returns the credentials of the next request. Called for each request, so that it may refresh a token. */

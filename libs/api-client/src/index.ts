@@ -1,3 +1,3 @@
-export { ApiFailure, type FaultDetail } from './api-failure.ts';
-export { type ClientOptions, type Credentials, createPlatformClient, type PlatformClient } from './client.ts';
-export type { components, operations, paths } from './platform-api.ts';
+export { ApiFailure } from './api-failure.ts';
+export { type Credentials, createPlatformClient, type PlatformClient } from './client.ts';
+export type { components } from './platform-api.ts';

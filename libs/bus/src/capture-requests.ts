@@ -11,7 +11,7 @@ export const captureQualities = ['LOW', 'MEDIUM', 'HIGH', 'MAX'] as const;
 const quality = Type.Unsafe<(typeof captureQualities)[number]>({ type: 'string', enum: [...captureQualities] });
 
 /** Options of a capture: pictures, or a clip of live video. */
-export const captureOptions = {
+const captureOptions = {
   channel,
   kind: Type.Union([Type.Literal('photo'), Type.Literal('clip')]),
   quality,

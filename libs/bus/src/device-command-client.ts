@@ -15,7 +15,7 @@ const claimedRetryIntervalMs = 200;
 const brokerUnavailableAfterMs = 2_000;
 
 /** One command to one terminal. */
-export interface DeviceCommandRequest {
+interface DeviceCommandRequest {
   /** Canonical terminal number (`terminalKey`). */
   readonly imei: string;
   readonly command: DeviceCommand;
@@ -31,7 +31,7 @@ export interface DeviceCommandRequest {
   readonly isClaimed: (imei: string) => Promise<boolean>;
 }
 
-export interface DeviceCommandClientOptions {
+interface DeviceCommandClientOptions {
   /** Longest wait for a terminal that is claimed although no gateway holds it. */
   readonly returnTimeoutMs?: number;
 }

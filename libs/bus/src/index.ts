@@ -12,7 +12,6 @@ export {
 export {
   type CaptureOptions,
   captureMedia,
-  captureOptions,
   captureQualities,
   type LiveRecording,
   recordLive,

@@ -13,7 +13,7 @@ interface PendingMessage {
 }
 
 /** Settings of a JetStreamPublisher; every value has a default. */
-export interface JetStreamPublisherOptions {
+interface JetStreamPublisherOptions {
   /** Time after which an unconfirmed message is published again. */
   readonly ackTimeoutMs?: number;
   /** Time after which an unconfirmed message is given up: its source will send it again. */

@@ -15,7 +15,7 @@ export interface AacConfig {
 }
 
 /** Header of one ADTS frame. */
-export interface AdtsHeader extends AacConfig {
+interface AdtsHeader extends AacConfig {
   headerBytes: number;
   /** Length including the header. */
   frameBytes: number;
@@ -38,22 +38,6 @@ export function parseAdts(data: Uint8Array, at = 0): AdtsHeader | null {
     frameBytes,
     samples: aacFrameSamples * ((byte(6) & 3) + 1),
   };
-}
-
-/** Encodes the 7-byte ADTS header of a raw AAC frame. */
-export function encodeAdtsHeader(config: AacConfig, rawBytes: number): Buffer {
-  const rate = aacSampleRates.findIndex((known) => known === config.sampleRate);
-  if (rate < 0) throw new RangeError(`AAC does not support sample rate ${config.sampleRate}`);
-  const length = rawBytes + 7;
-  return Buffer.from([
-    0xff,
-    0xf1,
-    ((config.objectType - 1) << 6) | (rate << 2) | (config.channels >> 2),
-    ((config.channels & 3) << 6) | (length >> 11),
-    (length >> 3) & 0xff,
-    ((length & 7) << 5) | 0x1f,
-    0xfc,
-  ]);
 }
 
 /** Encodes the 2-byte AudioSpecificConfig of ISO/IEC 14496-3, 1.6.2.1. */

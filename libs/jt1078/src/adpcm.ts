@@ -11,7 +11,7 @@ const indexChanges = [-1, -1, -1, -1, 2, 4, 6, 8];
 const stateBytes = 4;
 
 /** IMA state, stored in the 4 bytes before the codes. */
-export interface AdpcmState {
+interface AdpcmState {
   predictor: number;
   index: number;
 }

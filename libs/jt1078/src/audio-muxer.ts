@@ -44,7 +44,7 @@ export interface AudioCounters {
 }
 
 /** Options of the audio muxer. */
-export interface AudioMuxerOptions {
+interface AudioMuxerOptions {
   onTag: (tag: FlvTag) => void;
   onTranscode: (input: TranscodeInput) => void;
   /** Form of AAC without ADTS; null while it is unknown. */

@@ -1,18 +1,13 @@
 import { propertySettings } from '@fleet/testing';
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import {
-  AdtsSplitter,
-  encodeAdtsHeader,
-  encodeAudioSpecificConfig,
-  parseAdts,
-  parseAudioSpecificConfig,
-} from './aac.ts';
+import { AdtsSplitter, encodeAudioSpecificConfig, parseAdts, parseAudioSpecificConfig } from './aac.ts';
 import { AdpcmEncoder, decodeAdpcm } from './adpcm.ts';
 import { decodeG711A, decodeG711U, encodeG711A, encodeG711U, fromS16le, toS16le } from './g711.ts';
 import { getG726CodeSize } from './g726.ts';
 import { addHisiliconHeader, hasHisiliconHeader, stripHisiliconHeader } from './hisilicon.ts';
 import { parseMp3 } from './mp3.ts';
+import { encodeAdtsHeader } from './testing/encode-adts-header.ts';
 import { encodeAudio, ffmpeg } from './testing/ffmpeg.ts';
 
 fc.configureGlobal(propertySettings);

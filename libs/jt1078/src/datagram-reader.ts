@@ -3,7 +3,7 @@ import { SimLengthDetector } from './sim-length.ts';
 import type { SimBytes } from './tables.ts';
 
 /** Counters of a datagram reader. */
-export interface DatagramCounters {
+interface DatagramCounters {
   datagrams: number;
   packets: number;
   /** Datagrams that were not completely made up of whole packets. */
@@ -11,7 +11,7 @@ export interface DatagramCounters {
 }
 
 /** Options of a datagram reader. */
-export interface DatagramReaderOptions {
+interface DatagramReaderOptions {
   /** Called for each packet, whose body is a view of the datagram. */
   onPacket: (packet: MediaPacket) => void;
   simBytes?: SimBytes | undefined;

@@ -1,7 +1,7 @@
 import { createTag, type FlvTag } from './flv-tag.ts';
 
 /** Value in onMetaData. */
-export type AmfValue = number | boolean | string;
+type AmfValue = number | boolean | string;
 
 const encodeText = (value: string): Buffer => {
   const bytes = Buffer.from(value);

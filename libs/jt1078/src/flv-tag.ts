@@ -10,10 +10,10 @@ export const tagTrailerBytes = 4;
  * Track of a tag. `audio` is playable in browsers (AAC or MP3, from the camera or transcoded), `audioCopy` is the
  * camera's G.711 for `audio=copy`. A camera that sends AAC or MP3 has only `audio` tags, which serve both.
  */
-export type FlvTrack = 'script' | 'video' | 'audio' | 'audioCopy';
+type FlvTrack = 'script' | 'video' | 'audio' | 'audioCopy';
 
 /** Properties of a tag besides its bytes. */
-export interface TagFlags {
+interface TagFlags {
   isKeyFrame?: boolean;
   isSequenceHeader?: boolean;
   isDisposable?: boolean;

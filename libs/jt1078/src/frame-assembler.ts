@@ -8,7 +8,7 @@ import { DataType, type MediaKind, SubpackageMark } from './tables.ts';
 import { hasSlice, startsAccessUnit } from './video-codec.ts';
 
 /** Counters of an assembler. */
-export interface AssemblerCounters {
+interface AssemblerCounters {
   frames: number;
   brokenFrames: number;
   sequenceGaps: number;
@@ -17,7 +17,7 @@ export interface AssemblerCounters {
 }
 
 /** Options of an assembler. Only `onFrame` is required. */
-export interface AssemblerOptions {
+interface AssemblerOptions {
   onFrame: (frame: MediaFrame) => void;
   maxFrameBytes?: number | undefined;
   maxFrameAgeMs?: number | undefined;

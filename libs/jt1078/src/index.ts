@@ -9,7 +9,6 @@ export * from './flv-video.ts';
 export { FrameAssembler } from './frame-assembler.ts';
 export * from './g711.ts';
 export * from './g726.ts';
-export { G726Decoder, G726Encoder } from './g726-codec.ts';
 export * from './h264.ts';
 export * from './h265.ts';
 export * from './hisilicon.ts';

@@ -13,7 +13,7 @@ export interface Mp4Sample {
 }
 
 /** Samples of one track in a fragment. */
-export interface Mp4TrackFragment {
+interface Mp4TrackFragment {
   readonly trackId: number;
   /** Decoding time of the first sample, in units of the track's time scale. */
   readonly baseTime: number;

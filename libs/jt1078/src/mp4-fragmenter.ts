@@ -32,7 +32,7 @@ export interface Mp4FragmentOutput {
 }
 
 /** Options of a fragmenter. */
-export interface Mp4FragmenterOptions {
+interface Mp4FragmenterOptions {
   /** Tracks of the output; tags of others are ignored. */
   readonly tracks: { readonly video: boolean; readonly audio: boolean };
   /** Length of a fragment, in addition to the cut before each key frame. */
@@ -42,7 +42,7 @@ export interface Mp4FragmenterOptions {
 }
 
 /** Sequence headers that apply to a tag; null while a track has none. */
-export interface Mp4SequenceHeaders {
+interface Mp4SequenceHeaders {
   readonly video: FlvTag | null;
   readonly audio: FlvTag | null;
 }

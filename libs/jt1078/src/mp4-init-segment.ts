@@ -18,7 +18,7 @@ export interface Mp4Video {
 }
 
 /** Tracks of an initialization segment; null without the track. */
-export interface Mp4Tracks {
+interface Mp4Tracks {
   readonly video: Mp4Video | null;
   readonly audio: AacConfig | null;
 }

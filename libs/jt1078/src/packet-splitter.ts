@@ -3,10 +3,10 @@ import { isBcd, matchPacket, SimLengthDetector } from './sim-length.ts';
 import type { SimBytes } from './tables.ts';
 
 /** Reason to close a connection: no valid packet at the beginning, or too much consecutive garbage. */
-export type GiveUpReason = 'noPacket' | 'tooMuchGarbage';
+type GiveUpReason = 'noPacket' | 'tooMuchGarbage';
 
 /** Counters of a splitter since the beginning of its connection. */
-export interface SplitterCounters {
+interface SplitterCounters {
   packets: number;
   bytes: number;
   skippedBytes: number;
@@ -14,7 +14,7 @@ export interface SplitterCounters {
 }
 
 /** Options of a splitter. Only `onPacket` is required. */
-export interface SplitterOptions {
+interface SplitterOptions {
   /** Called for each packet. The packet and its body are valid only inside the callback. */
   onPacket: (packet: MediaPacket) => void;
   /** SIM width if known; otherwise it is detected from the first packets. */

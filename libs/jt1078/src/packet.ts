@@ -141,7 +141,7 @@ export function encodePacket(fields: PacketFields): Buffer {
 }
 
 /** Frame to split into packets. `sequence` is that of the first packet. */
-export interface FrameFields extends Omit<PacketFields, 'subpackage' | 'marker' | 'body'> {
+interface FrameFields extends Omit<PacketFields, 'subpackage' | 'marker' | 'body'> {
   data: Uint8Array;
   /** Maximum body length of one packet, 950 by the standard. */
   maxBody?: number | undefined;

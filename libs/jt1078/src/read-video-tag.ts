@@ -2,7 +2,7 @@ import { flvHvc1 } from './flv-video.ts';
 import type { VideoCodec } from './video-codec.ts';
 
 /** Parsed body of a video tag. */
-export interface DemuxedVideo {
+interface DemuxedVideo {
   codec: VideoCodec;
   isKeyFrame: boolean;
   isSequenceHeader: boolean;

@@ -1,7 +1,7 @@
 import type { MediaPacket } from './packet.ts';
 
 /** Counters of a reorder window. */
-export interface ReorderCounters {
+interface ReorderCounters {
   packets: number;
   lost: number;
   duplicates: number;
@@ -10,7 +10,7 @@ export interface ReorderCounters {
 }
 
 /** Options of a reorder window. */
-export interface ReorderOptions {
+interface ReorderOptions {
   onPacket: (packet: MediaPacket) => void;
   /** Maximum number of packets delayed by a gap; a power of two up to 1024. */
   size?: number | undefined;

@@ -8,7 +8,7 @@ type MatchVerdict = 'impossible' | 'incomplete' | 'ends' | 'followed';
  * Match of a packet. `ends`: complete, but the next magic is not (completely) available. `missingBytes`: number of
  * bytes that would allow a better decision.
  */
-export interface PacketMatch {
+interface PacketMatch {
   verdict: MatchVerdict;
   missingBytes: number;
 }

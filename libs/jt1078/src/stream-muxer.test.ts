@@ -1,13 +1,13 @@
 import { propertySettings } from '@fleet/testing';
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { encodeAdtsHeader } from './aac.ts';
 import type { FlvTag } from './flv-tag.ts';
 import { addHisiliconHeader } from './hisilicon.ts';
 import type { MediaFrame } from './media-frame.ts';
 import { readVideoTag } from './read-video-tag.ts';
 import type { StreamMuxerOptions } from './stream-muxer.ts';
 import { DataType, PayloadType } from './tables.ts';
+import { encodeAdtsHeader } from './testing/encode-adts-header.ts';
 import { createPipeline, type PipelineOutput, removeSpaces, type SyntheticFrame } from './testing/pipeline.ts';
 
 fc.configureGlobal(propertySettings);

@@ -32,7 +32,7 @@ export interface StreamMuxerOptions {
 }
 
 /** Options of a viewer that affect the metadata. */
-export interface ViewerTracks {
+interface ViewerTracks {
   audio: 'none' | 'aac' | 'copy';
   /** True for `hevc=legacy`. */
   legacyHevc?: boolean | undefined;

@@ -20,7 +20,7 @@ export interface VoiceEncoder {
 }
 
 /** Options of an encoder. */
-export interface VoiceEncoderOptions {
+interface VoiceEncoderOptions {
   /** Adds the Hisilicon header that some terminals require. ADPCM always has it. */
   readonly hasHisiliconHeader?: boolean;
   /** Bits per code of G.726; 4 by default. */

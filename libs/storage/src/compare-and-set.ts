@@ -7,7 +7,7 @@ redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
 return 1`;
 
 /** A change of a value in Redis that was read before. */
-export interface ValueChange {
+interface ValueChange {
   /** The value that was read; null if there was none. */
   readonly expected: string | null;
   readonly value: string;

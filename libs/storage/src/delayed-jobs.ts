@@ -7,7 +7,7 @@ for _, id in ipairs(ids) do redis.call('ZADD', KEYS[1], ARGV[3], id) end
 return ids`;
 
 /** Redis keys of a set of delayed jobs. */
-export interface DelayedJobKeys {
+interface DelayedJobKeys {
   /** The sorted set. */
   readonly due: string;
   /** Exists once all jobs were scheduled. */

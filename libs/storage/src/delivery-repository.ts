@@ -25,7 +25,7 @@ export const computeDeliveryId = (webhookId: number, notificationId: number): st
   createHash('sha256').update(`${webhookId}:${notificationId}`).digest('hex').slice(0, 24);
 
 /** Initial state of a delivery. */
-export type NewDelivery = Pick<
+type NewDelivery = Pick<
   DeliveryRecord,
   | 'webhookId'
   | 'accountId'
@@ -39,7 +39,7 @@ export type NewDelivery = Pick<
 > & { readonly status: 'pending' | 'skipped' };
 
 /** Result of an attempt. */
-export interface DeliveryUpdate {
+interface DeliveryUpdate {
   readonly status: 'pending' | 'succeeded' | 'failed';
   readonly attempt: AttemptRecord;
   readonly request: DeliveryRecord['request'];
@@ -48,7 +48,7 @@ export interface DeliveryUpdate {
 }
 
 /** Position in a list of deliveries; the number breaks ties. */
-export interface DeliveryPage {
+interface DeliveryPage {
   readonly limit: number;
   readonly offset: number;
   readonly order?: { readonly field: 'number' | 'createdAtMs'; readonly direction: 1 | -1 };

@@ -6,7 +6,7 @@ import { type Collection, type Database, dropIndexIfExists } from './mongo.ts';
 import type { DueDelivery } from './webhook-types.ts';
 
 /** Options of the search for lost deliveries. */
-export interface RequeueOptions {
+interface RequeueOptions {
   /** Due before this time. */
   readonly beforeMs: number;
   readonly nowMs?: number;

@@ -103,7 +103,7 @@ export async function claimDevice(
 }
 
 /** How a session ended. */
-export interface SessionEnd {
+interface SessionEnd {
   /** Time of the terminal's last message. */
   readonly lastSeenMs?: number;
   /** True if the gateway ended the session, so that the terminal reconnects. */

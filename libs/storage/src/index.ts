@@ -1,12 +1,7 @@
 export { allocateIds } from './allocate-ids.ts';
-export { compareAndSet, type ValueChange } from './compare-and-set.ts';
-export { type DelayedJobKeys, DelayedJobs } from './delayed-jobs.ts';
-export {
-  computeDeliveryId,
-  type DeliveryRepository,
-  type DeliveryUpdate,
-  type NewDelivery,
-} from './delivery-repository.ts';
+export { compareAndSet } from './compare-and-set.ts';
+export { DelayedJobs } from './delayed-jobs.ts';
+export { type DeliveryRepository } from './delivery-repository.ts';
 export type { DeliverySchedule } from './delivery-schedule.ts';
 export {
   claimDevice,
@@ -27,7 +22,6 @@ export {
   deleteMainStreamViewers,
   isMainStreamWanted,
   leaveMainStream,
-  type MainStreamViewer,
   mainStreamViewerTtlMs,
   openMainStreamViewer,
   renewMainStreamViewer,

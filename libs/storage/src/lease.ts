@@ -10,7 +10,7 @@ export interface LeaseRecord {
 }
 
 /** Who holds a lease, and for how long. */
-export interface LeaseClaim {
+interface LeaseClaim {
   readonly name: string;
   readonly holder: string;
   readonly ttlMs: number;
@@ -50,7 +50,7 @@ const renewIntervalMs = 10_000;
 const defaultPollIntervalMs = 500;
 
 /** How to wait for a lease. */
-export interface AcquireOptions {
+interface AcquireOptions {
   readonly signal?: AbortSignal | undefined;
   readonly pollIntervalMs?: number;
 }

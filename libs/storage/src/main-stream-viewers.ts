@@ -20,7 +20,7 @@ const returnAfterMs = 10_000;
 const keyTtlMs = 60_000;
 
 /** A viewer of a live channel. */
-export interface MainStreamViewer {
+interface MainStreamViewer {
   readonly id: StreamId;
   /** Unique for each viewer. */
   readonly viewer: string;

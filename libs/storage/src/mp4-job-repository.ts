@@ -4,7 +4,7 @@ import { uploadCollection } from './upload-list.ts';
 import type { Mp4Job, UploadRecord } from './upload-record.ts';
 
 /** A claim of a job by one process. */
-export interface Mp4Claim {
+interface Mp4Claim {
   readonly token: string;
   readonly ttlMs: number;
 }

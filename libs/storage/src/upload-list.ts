@@ -17,7 +17,7 @@ export interface UploadScope {
 }
 
 /** Conditions of a list. */
-export interface UploadCondition {
+interface UploadCondition {
   readonly status?: UploadStatus | undefined;
   readonly vehicleId?: number | undefined;
   readonly fromMs?: number | undefined;
@@ -25,7 +25,7 @@ export interface UploadCondition {
 }
 
 /** Order and part of a list. */
-export interface UploadPaging {
+interface UploadPaging {
   readonly direction: 1 | -1;
   readonly offset: number;
   readonly limit: number;

@@ -130,7 +130,7 @@ export const clipKey = (clip: Clip, accountId: number | null = null): string =>
   ].join(':');
 
 /** Data of a reservation in addition to its clip; nothing has been sent yet. */
-export type Reservation = Pick<
+type Reservation = Pick<
   UploadRecord,
   | 'accountId'
   | 'vehicleId'

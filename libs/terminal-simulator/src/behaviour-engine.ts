@@ -17,7 +17,7 @@ import { Timers } from './timers.ts';
 const maxMissedMessages = 50;
 
 /** Access of the engine to the connection. */
-export interface BehaviourEngineDeps {
+interface BehaviourEngineDeps {
   encode(message: TerminalMessage): OutgoingFrame[];
   transmit(frames: readonly OutgoingFrame[]): void;
   sendRaw(bytes: Buffer): void;

@@ -11,7 +11,7 @@ import type { RecordingSegment } from './recordings.ts';
 import type { ClipProvider, ResolvedOptions } from './terminal-options.ts';
 
 /** The fields of 0x9101 that the camera needs. */
-export interface LiveRequest {
+interface LiveRequest {
   channel: number;
   target: MediaTarget;
   /** 0 audio and video, 1 video, 2 intercom, 3 listen, 4 broadcast, 5 transparent. */
@@ -20,7 +20,7 @@ export interface LiveRequest {
 }
 
 /** The fields of 0x9201 that the camera needs. */
-export interface PlaybackRequest {
+interface PlaybackRequest {
   channel: number;
   target: MediaTarget;
   segments: readonly RecordingSegment[];

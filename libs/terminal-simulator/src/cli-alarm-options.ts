@@ -22,7 +22,7 @@ export const alarmHelp = `alarms (fleet and terminal):
   --attachment-resume rest or fromZero, after a fault`;
 
 /** Values of these options as given on the command line. */
-export type AlarmValues = { [K in keyof typeof alarmOptionDefinitions]?: string | undefined };
+type AlarmValues = { [K in keyof typeof alarmOptionDefinitions]?: string | undefined };
 
 /** An alarm that is raised periodically. */
 export type RepeatedAlarm = Pick<SafetyAlarm, 'kind' | 'type'> & { everyMs: number };

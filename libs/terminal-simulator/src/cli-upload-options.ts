@@ -29,7 +29,7 @@ export const uploadHelp = `uploads (fleet and terminal):
                       H@BxN affects N attempts; repeatable`;
 
 /** Values of these options as given on the command line. */
-export type UploadValues = {
+type UploadValues = {
   [K in keyof typeof uploadOptionDefinitions]?: string | boolean | string[] | undefined;
 };
 

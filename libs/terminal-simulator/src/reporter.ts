@@ -5,7 +5,7 @@ import type { ResolvedOptions, TerminalMessage } from './terminal-options.ts';
 import type { Vehicle } from './vehicle.ts';
 
 /** Dependencies of a reporter on its terminal. */
-export interface ReporterDeps {
+interface ReporterDeps {
   isOnline(): boolean;
   transmit(message: TerminalMessage): readonly OutgoingFrame[];
 }

@@ -28,7 +28,7 @@ export type TerminalState =
   | 'asleep';
 
 /** Callbacks of a session. */
-export interface SessionHandlers {
+interface SessionHandlers {
   onState: (state: TerminalState, reason: string) => void;
   onFrameIn: (frame: Frame, connection: number) => void;
   onFrameOut: (frame: OutgoingFrame, connection: number) => void;
@@ -39,7 +39,7 @@ export interface SessionHandlers {
 }
 
 /** Options of a temporary disconnection (0x8105). */
-export interface DisconnectOptions {
+interface DisconnectOptions {
   downtimeMs: number;
   clearRegistration?: boolean;
   server?: { host: string; port: number };

@@ -2,7 +2,7 @@ import net from 'node:net';
 import { type Frame, FrameSplitter } from '@fleet/jt808';
 
 /** Callbacks of one TCP connection to the platform. */
-export interface LinkHandlers {
+interface LinkHandlers {
   onOpen: () => void;
   onFrame: (frame: Frame) => void;
   /** Called once, whether or not the connection was ever open. */

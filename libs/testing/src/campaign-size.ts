@@ -8,7 +8,7 @@ const isCampaign = report !== undefined;
 const factor = 20;
 const extraMs = 3 * 60 * 60 * 1000;
 
-export interface CampaignSizes {
+interface CampaignSizes {
   /** Unit of the repetitions, in the plural: `examples of a property`. */
   readonly what: string;
   readonly normal: number;

@@ -40,7 +40,7 @@ const retransmissionIntervalMs = 1_000;
 const publisherFlushTimeoutMs = 5_000;
 
 /** Settings and connected backends of a gateway. */
-export interface Context {
+interface Context {
   readonly config: Config;
   readonly log: Logger;
   /** Name of this process in Redis and on the bus. */

@@ -31,7 +31,7 @@ import { UploadFinalizer } from './use-cases/upload-finalizer.ts';
 import { estimateClipBytes, queryListedBytes, type VerifyUploadDeps } from './use-cases/verify-upload.ts';
 
 /** Settings, backends and stores of a running pod. */
-export interface Deps {
+interface Deps {
   readonly config: Config;
   readonly pod: string;
   readonly lifecycle: Lifecycle;

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 /** A stream lasts while a viewer is connected, but a fuzzer reads every response to its end. */
 const streamDurationMs = 200;
 
-export interface ConnectionDropper {
+interface ConnectionDropper {
   readonly url: string;
   stop(): Promise<void>;
 }

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 /** A command of a document and its documented output. */
-export interface ConsoleStep {
+interface ConsoleStep {
   readonly command: string;
   readonly output: string;
 }

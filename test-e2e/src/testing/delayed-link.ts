@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
 /** A network that delays every packet in both directions. */
-export interface DelayedLink {
+interface DelayedLink {
   readonly port: number;
   stop(): void;
 }

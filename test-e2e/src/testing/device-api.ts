@@ -33,7 +33,7 @@ export function span(index = 0): { startTime: string; endTime: string; query: st
   return { startTime, endTime, query: `start_time=${startTime}%2B08:00&end_time=${endTime}%2B08:00` };
 }
 
-export interface DeviceCommand {
+interface DeviceCommand {
   /** Endpoint as named in interface.md. */
   readonly endpoint: string;
   readonly messageId: number;

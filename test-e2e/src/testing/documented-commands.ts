@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { maskVolatile, parseConsoleSteps, runInShell } from './console-blocks.ts';
 
 /** Parameters of the check of a document with commands. */
-export interface DocumentedCommands {
+interface DocumentedCommands {
   /** Path relative to the root of the checkout. */
   readonly document: string;
   /** A smaller number of steps means that the document was not parsed correctly. */

@@ -5,7 +5,7 @@ import { createGeneralResponse } from './responses.ts';
 import { formatReportName, readStoredReports } from './stored-reports.ts';
 
 /** When a terminal replies to a command: immediately, on release, after its next login, or never. */
-export type ResponseTiming = 'now' | 'onRelease' | 'nextSession' | 'never';
+type ResponseTiming = 'now' | 'onRelease' | 'nextSession' | 'never';
 
 /**
  * One command to one terminal and its result. The number within the terminal travels as the channel, so that its frames

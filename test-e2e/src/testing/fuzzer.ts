@@ -37,7 +37,7 @@ interface OperationCount {
   statuses: Record<string, number>;
 }
 
-export interface FuzzResult {
+interface FuzzResult {
   exitCode: number | null;
   output: string;
   operations: Map<string, OperationCount>;

@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { getFfmpegPath, runFfmpeg } from '@fleet/terminal-simulator';
 
 /** Properties of a picture or a clip. */
-export interface MediaProbe {
+interface MediaProbe {
   readonly durationSeconds: number;
   readonly video: { readonly codec: string; readonly tag: string; readonly width: number; readonly height: number };
   readonly audio: { readonly codec: string } | null;

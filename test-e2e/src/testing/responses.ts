@@ -1,5 +1,5 @@
 /** Identifies the command that is replied to: its id and serial are repeated. */
-export interface ReceivedCommand {
+interface ReceivedCommand {
   readonly messageId: number;
   readonly serial: number;
 }

@@ -3,7 +3,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
 
 /** A network that carries one byte in each packet, in both directions. */
-export interface TcpFragmenter {
+interface TcpFragmenter {
   readonly port: number;
   /** Number of bytes carried so far. */
   carried(): number;

@@ -14,7 +14,7 @@ export interface Clip {
 }
 
 /** The interface's `UploadedVideo`. */
-export interface UploadResponse {
+interface UploadResponse {
   readonly video_id: string;
   readonly imei: string;
   readonly channel: number;

@@ -10,7 +10,7 @@ import { findOnPath } from './find-on-path.ts';
 import { installPackages } from './install-packages.ts';
 import { createPatchedModule, type SourceOverlay, type SourcePatch } from './source-patch.ts';
 
-export interface BuildContext {
+interface BuildContext {
   progress: Progress;
   cacheDir: string;
   logDir: string;

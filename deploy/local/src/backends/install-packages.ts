@@ -13,7 +13,7 @@ export interface PackageRequest {
   advice: string;
 }
 
-export interface InstallContext {
+interface InstallContext {
   progress: Progress;
   logDir: string;
   signal?: AbortSignal;

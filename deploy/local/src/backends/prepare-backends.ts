@@ -8,7 +8,7 @@ import { type BackendName, type BackendSource, type Resolved, resolveBackend } f
 
 export type PreparedBackends = Record<BackendName, Resolved>;
 
-export interface PrepareOptions {
+interface PrepareOptions {
   env: NodeJS.ProcessEnv;
   cacheDir: string;
   logDir: string;

@@ -21,7 +21,7 @@ export interface SourceOverlay {
 }
 
 /** Changes to one module: all patches are for the same module. */
-export interface SourceChanges {
+interface SourceChanges {
   readonly patches: readonly SourcePatch[];
   readonly overlays: readonly SourceOverlay[];
 }

@@ -15,7 +15,7 @@ export interface BackendUrls {
   FFMPEG_PATH: string;
 }
 
-export interface StartBackendsOptions {
+interface StartBackendsOptions {
   supervisor: Supervisor;
   prepared: PreparedBackends;
   ports: Pick<Ports, ServerKind>;

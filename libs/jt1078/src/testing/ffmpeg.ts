@@ -24,7 +24,7 @@ function runTool(name: string, args: string[], input: Buffer): Buffer {
 export const ffmpeg = (args: string[], input: Buffer = Buffer.alloc(0)): Buffer =>
   runTool('ffmpeg', ['-v', 'error', ...args], input);
 
-export interface Probe {
+interface Probe {
   codec: string;
   width: number;
   height: number;

@@ -1,7 +1,8 @@
-import { type AacConfig, encodeAdtsHeader, parseAudioSpecificConfig } from '../aac.ts';
+import { type AacConfig, parseAudioSpecificConfig } from '../aac.ts';
 import { FlvTagType, tagHeaderBytes, tagTrailerBytes } from '../flv-tag.ts';
 import { readParameterSets, readVideoTag } from '../read-video-tag.ts';
 import type { VideoCodec } from '../video-codec.ts';
+import { encodeAdtsHeader } from './encode-adts-header.ts';
 
 /** One tag read from FLV bytes. */
 export interface DemuxedTag {

@@ -51,7 +51,7 @@ interface ByteVector {
   expect: Record<string, number>;
 }
 
-export interface Vectors {
+interface Vectors {
   packets: PacketVector[];
   streams: StreamVector[];
   byte_vectors: ByteVector[];

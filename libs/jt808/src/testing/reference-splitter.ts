@@ -1,5 +1,5 @@
 /** Frame as returned by the reference splitter. */
-export interface ReferenceFrame {
+interface ReferenceFrame {
   messageId: number;
   phone: string;
   serial: number;

@@ -26,7 +26,7 @@ export interface ReceivedRequest {
 }
 
 /** Settings of an API in addition to its routes. */
-export interface ApiOptions {
+interface ApiOptions {
   readonly log: Logger;
   readonly routes: readonly Route[];
   /** Largest body in bytes; a larger one is 413 before it has been read. */

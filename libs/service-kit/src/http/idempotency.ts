@@ -46,7 +46,7 @@ const secretFields = new Set([
 ]);
 
 /** Owner of the key, and the body of its request. */
-export interface IdempotencyScope {
+interface IdempotencyScope {
   readonly caller: string;
   /** Returns the body: validated, or as text after a failed check. Called only with a key. */
   readonly body: () => unknown;

@@ -2,7 +2,7 @@ import type { TSchema } from 'typebox';
 import type { Route } from './route.ts';
 
 /** Content of an OpenAPI document in addition to its routes. */
-export interface OpenApiInfo {
+interface OpenApiInfo {
   readonly title: string;
   readonly version: string;
   readonly description: string;

@@ -4,7 +4,7 @@ import { AppError, type ErrorCode } from './errors.ts';
 import type { RequestContext } from './route.ts';
 
 /** Content that another service delivers to a client of this one. */
-export interface Upstream {
+interface Upstream {
   readonly url: string;
   /** Name of the content in error messages: `video`, `file`. */
   readonly resourceName: string;

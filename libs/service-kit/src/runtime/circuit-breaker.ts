@@ -1,7 +1,7 @@
 import CircuitBreaker from 'opossum';
 
 /** Settings of a circuit breaker. */
-export interface CircuitBreakerOptions {
+interface CircuitBreakerOptions {
   /** Opens only after this many calls within a minute. */
   readonly volumeThreshold: number;
   /** Time until one call tests an open circuit breaker. */

@@ -1,7 +1,7 @@
 const retryDelayMs = 1_000;
 
 /** A task that is repeated until it succeeds once. */
-export interface Retry {
+interface Retry {
   readonly isDone: boolean;
   /** Ends the retries and waits for a running attempt. */
   readonly stop: () => Promise<void>;

@@ -12,7 +12,7 @@ export interface ResolvedAddress {
 export type DnsResolver = (host: string) => Promise<readonly ResolvedAddress[]>;
 
 /** Replacements for tests. */
-export interface DnsResolverDeps {
+interface DnsResolverDeps {
   /** `address:port` of the name servers; by default those of the system. */
   readonly servers?: readonly string[];
   /** Lookup of the operating system. */

@@ -7,13 +7,13 @@ import { lazyCheck, type SchemaCheck } from '../runtime/lazy-check.ts';
 import { readSubject, type VideoCaller, writeSubject } from './video-caller.ts';
 
 /** Kinds of streams that a token opens. */
-export const streamKinds = ['live', 'history', 'talk'] as const;
+const streamKinds = ['live', 'history', 'talk'] as const;
 
 /** One of `streamKinds`. */
 export type StreamTokenKind = (typeof streamKinds)[number];
 
 /** Stream that a token opens. */
-export interface TokenStream {
+interface TokenStream {
   /** Canonical terminal number. */
   readonly imei: string;
   readonly channel: number;
@@ -28,13 +28,13 @@ export interface StreamGrant extends TokenStream {
 }
 
 /** Content of a guest's token: the share link alone, so that it reveals no terminal number. */
-export interface LinkGrant {
+interface LinkGrant {
   readonly linkId: number;
   readonly slug: string;
 }
 
 /** A token and the time until which it opens streams. An open stream outlives it. */
-export interface IssuedToken {
+interface IssuedToken {
   readonly token: string;
   readonly expiresAt: Date;
 }

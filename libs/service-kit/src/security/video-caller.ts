@@ -22,7 +22,7 @@ export type VideoCaller =
   | { readonly kind: 'anonymous' };
 
 /** Claims of a token that name its caller. */
-export interface SubjectClaims {
+interface SubjectClaims {
   /** User id, `key:<id>` or `anonymous`. */
   readonly sub: string;
   readonly acc?: number | undefined;

@@ -16,7 +16,7 @@ export interface SafetyAlarmRecord {
 }
 
 /** Dependencies of attachments on their terminal. */
-export interface AttachmentDeps {
+interface AttachmentDeps {
   location(): LocationReport & { time: string };
   report(extras: readonly AdditionalItem[]): ReportRecord;
 }

@@ -40,7 +40,7 @@ const accOnBit = 1;
 const fixedBit = 1 << 10;
 
 /** Identity of an alarm among those of a terminal. */
-export interface AlarmIdentity {
+interface AlarmIdentity {
   alarmId: number;
   terminalId: string;
   /** Counter of the alarms within one second. */

@@ -1,7 +1,7 @@
 import type { VideoCodec } from './clip-spec.ts';
 
 /** One picture with its parameter sets in Annex B format: the content of one JT/T 1078 video frame. */
-export interface AccessUnit {
+interface AccessUnit {
   data: Buffer;
   isKeyFrame: boolean;
 }

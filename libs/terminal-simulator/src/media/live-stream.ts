@@ -5,10 +5,10 @@ import type { MediaLink } from './media-link.ts';
 import { MediaStream, type MediaStreamOptions } from './media-stream.ts';
 
 /** Clips of the live streams of 0x9101: 0 main, 1 sub. */
-export type LiveClips = Readonly<Record<'main' | 'sub', Clip>>;
+type LiveClips = Readonly<Record<'main' | 'sub', Clip>>;
 
 /** Options of one live stream. */
-export interface LiveStreamOptions extends MediaStreamOptions {
+interface LiveStreamOptions extends MediaStreamOptions {
   clips: LiveClips;
   stream: 'main' | 'sub';
   hasVideo: boolean;

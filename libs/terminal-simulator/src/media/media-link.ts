@@ -20,7 +20,7 @@ export interface MediaLink {
 }
 
 /** Receives what happens on a link. */
-export interface LinkHandlers {
+interface LinkHandlers {
   /** Called once when the link has ended, with the error if there was one. */
   readonly onEnd: (error: Error | null) => void;
   /** Receives data of the server: the voice of a talker. */

@@ -9,7 +9,7 @@ import { MediaStream, type MediaStreamOptions } from './media-stream.ts';
 export type PlaybackMode = 'normal' | 'fastForward' | 'keyFrameRewind' | 'keyFrames' | 'singleFrame';
 
 /** Options of one playback. */
-export interface PlaybackOptions extends MediaStreamOptions {
+interface PlaybackOptions extends MediaStreamOptions {
   /** Content of the recordings. */
   clip: Clip;
   segments: readonly RecordingSegment[];

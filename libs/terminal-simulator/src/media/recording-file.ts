@@ -44,7 +44,7 @@ async function writeRepeated(source: string, target: string, times: number): Pro
 }
 
 /** Options of a recording beside its clip. */
-export interface RecordingFileOptions {
+interface RecordingFileOptions {
   ffmpegPath?: string;
   hasVideo?: boolean;
   hasAudio?: boolean;

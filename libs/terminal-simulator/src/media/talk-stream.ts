@@ -26,7 +26,7 @@ export interface VoiceOptions {
 }
 
 /** Options of one talk stream. */
-export interface TalkStreamOptions extends MediaStreamOptions {
+interface TalkStreamOptions extends MediaStreamOptions {
   /** Payload type of the terminal's voice. */
   codec: number;
   voice: VoiceOptions;

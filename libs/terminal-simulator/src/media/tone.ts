@@ -1,5 +1,5 @@
 /** Samples per second of talk. */
-export const voiceSampleRate = 8000;
+const voiceSampleRate = 8000;
 
 /** Returns samples of a sine. `fromSample` continues an earlier part without a click. */
 export function createTone(

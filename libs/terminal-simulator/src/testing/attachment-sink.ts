@@ -14,7 +14,7 @@ import {
 } from '@fleet/jt808';
 
 /** One list (0x1210) received by the sink. */
-export interface ReceivedList {
+interface ReceivedList {
   alarmNo: string;
   infoType: number;
   tag: AlarmTag;

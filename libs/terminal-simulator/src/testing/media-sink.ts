@@ -11,7 +11,7 @@ import {
 } from '@fleet/jt1078';
 
 /** A copy of a received frame. */
-export interface ReceivedMediaFrame {
+interface ReceivedMediaFrame {
   kind: MediaFrame['kind'];
   sim: string;
   channel: number;

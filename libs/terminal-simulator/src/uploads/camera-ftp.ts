@@ -4,7 +4,7 @@ import { FtpControl, FtpRefusalError } from './ftp-control.ts';
 import { type DataMode, openData } from './ftp-data.ts';
 
 /** Server and credentials of an upload. */
-export interface FtpAccess {
+interface FtpAccess {
   server: string;
   port: number;
   username: string;

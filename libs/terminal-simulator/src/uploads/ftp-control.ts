@@ -2,7 +2,7 @@ import net from 'node:net';
 import tls from 'node:tls';
 
 /** One reply of an FTP server. */
-export interface FtpReply {
+interface FtpReply {
   code: number;
   text: string;
 }

@@ -8,7 +8,7 @@ export type DataMode = 'pasv' | 'epsv' | 'port' | 'eprt';
  * A negotiated data connection. `waitUntilConnected` resolves once it is open, which in active mode is after the
  * transfer's command.
  */
-export interface DataConnection {
+interface DataConnection {
   waitUntilConnected(): Promise<net.Socket>;
   /** Closes the connection, or stops waiting for it. */
   abandon(): void;

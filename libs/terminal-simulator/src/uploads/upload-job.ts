@@ -40,7 +40,7 @@ class UploadFaultError extends Error {
 }
 
 /** Dependencies of a job on its terminal. */
-export interface UploadJobDeps {
+interface UploadJobDeps {
   readonly options: ResolvedOptions;
   /** Faults to inject; a job removes those that occurred. */
   readonly faults: UploadFault[];

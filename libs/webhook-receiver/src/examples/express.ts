@@ -7,7 +7,7 @@ import express, { type Express } from 'express';
 import { MemoryDedupeStore, receiveWebhook, type WebhookEnvelope } from '../index.ts';
 
 /** Handles a notification. */
-export interface ReceiverOptions {
+interface ReceiverOptions {
   readonly secrets: readonly string[];
   readonly onNotification: (envelope: WebhookEnvelope) => Promise<void> | void;
   readonly onError: (error: unknown) => void;

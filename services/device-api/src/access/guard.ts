@@ -25,7 +25,7 @@ import type { ViewMonitor } from './view-monitor.ts';
 /**
  * A right on a device. `view`: every caller who may see it. `any`: callers with at least one of the other rights.
  */
-export type DeviceRight = VideoRight | 'view' | 'any';
+type DeviceRight = VideoRight | 'view' | 'any';
 
 /** Live or recorded video of a channel. */
 export type WatchedStream = StreamId & { readonly kind: 'live' | 'history' };
@@ -35,7 +35,7 @@ const managingRoles: ReadonlySet<string> = new Set(['owner', 'admin', 'manager']
 /** Close code of a websocket. */
 const accessLostCode = 4403;
 
-export interface GuardDeps extends IdentifierDeps {
+interface GuardDeps extends IdentifierDeps {
   readonly auditOutbox: Pick<AuditOutbox, 'enqueue'>;
   readonly limits: RateLimits;
   readonly videoAccess: Pick<VideoAccessCache, 'get'>;

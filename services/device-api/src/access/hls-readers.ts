@@ -7,7 +7,7 @@ import { tooManyViewersError } from '../use-cases/watch-stream.ts';
 import type { RateLimits } from './rate-limits.ts';
 
 /** A request of an HLS reader. */
-export interface HlsRequest {
+interface HlsRequest {
   readonly id: StreamId;
   readonly viewer: StreamViewer;
   /** True if its token has expired: it may continue, not begin. */

@@ -3,7 +3,7 @@ import { accessChanged, type Bus, keyRevoked, request, subscribe, verifyKey } fr
 import { type Logger, TtlCache } from '@fleet/service-kit';
 
 /** Owner of a valid key, from platform-api. */
-export interface KeyOwner {
+interface KeyOwner {
   readonly keyId: number;
   readonly accountId: number;
   readonly scopes: readonly string[];

@@ -10,7 +10,7 @@ import {
 } from '@fleet/storage';
 
 /** A viewer of live video. */
-export interface LiveViewer {
+interface LiveViewer {
   readonly id: StreamId;
   /** `nameCaller` */
   readonly caller: string;

@@ -3,7 +3,7 @@ import type { Redis } from '@fleet/storage';
 import type { Config } from '../config.ts';
 
 /** Counters: requests of an address, reads of a key, commands to a device, openings of a channel. */
-export type Bucket = 'health' | 'reads' | 'command' | 'stream';
+type Bucket = 'health' | 'reads' | 'command' | 'stream';
 
 /** The limits of the Device API. */
 export type RateLimits = SharedRateLimits<Bucket>;

@@ -21,7 +21,7 @@ export interface AccessQuery {
 }
 
 /** Returns whether a change may affect a caller, who may use the vehicle of an account. */
-export type IsAffected = (caller: KnownVideoCaller, vehicleAccountId: number | null) => boolean;
+type IsAffected = (caller: KnownVideoCaller, vehicleAccountId: number | null) => boolean;
 
 /** Short: events invalidate entries, and an event may be lost. */
 const cacheTtlMs = 2_000;

@@ -4,7 +4,7 @@ import { isRefusal } from './bus-errors.ts';
 import { type AccessQuery, describeQuery, type VideoAccessCache } from './video-access-cache.ts';
 
 /** Open video, and the access on which it depends. */
-export interface OpenView {
+interface OpenView {
   readonly query: AccessQuery;
   /** Returns whether access still permits the video. */
   readonly isPermitted: (access: VideoAccess) => boolean;

@@ -1,7 +1,7 @@
 import type { Redis } from '@fleet/storage';
 
 /** State of the wake-up SMS of a device: this caller may send it, another request is sending it, or it was sent. */
-export type WakeSmsClaim = 'ours' | 'underWay' | 'sent';
+type WakeSmsClaim = 'ours' | 'underWay' | 'sent';
 
 const redisKey = (imei: string): string => `wake-sms:${imei}`;
 

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 
 /** A client with a pending request. */
-export interface AbortingClient {
+interface AbortingClient {
   /** Ends its side of the connection, and waits until the server has ended its own. */
   disconnect(): Promise<void>;
 }

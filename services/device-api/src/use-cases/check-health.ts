@@ -7,7 +7,7 @@ import { withTimeout } from '../domain/with-timeout.ts';
 const checkTimeoutMs = 1_500;
 
 /** `ComponentHealth` of the interface in code. */
-export interface ComponentHealth {
+interface ComponentHealth {
   readonly stateStore: boolean;
   readonly messageBroker: boolean;
   readonly database: boolean;

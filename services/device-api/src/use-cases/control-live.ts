@@ -3,7 +3,7 @@ import { type GeneralResponse, isAccepted, toGeneralResponse } from '../domain/o
 import { notifyMedia, type StreamChange } from './notify-media.ts';
 import { sendCommand } from './send-command.ts';
 
-export interface ControlLiveRequest {
+interface ControlLiveRequest {
   /** Canonical number. */
   readonly imei: string;
   readonly channel: number;

@@ -12,7 +12,7 @@ import { sendCommand } from './send-command.ts';
 
 type ControlDeps = Pick<Deps, 'commandClient' | 'bus' | 'config' | 'redis' | 'stopped' | 'uploads'>;
 
-export interface ControlUploadRequest {
+interface ControlUploadRequest {
   readonly uploadId: string;
   /** `uploadAction` */
   readonly action: number;

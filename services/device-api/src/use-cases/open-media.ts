@@ -18,7 +18,7 @@ const fileAgent = new Agent({ keepAlive: true, maxFreeSockets: 64 });
 export type MediaDeps = Pick<Deps, 'config' | 'redis' | 'stopping'>;
 
 /** Resource of a media pod. */
-export interface MediaResource {
+interface MediaResource {
   /** Default: `.flv`. */
   readonly suffix?: MediaPathSuffix;
   readonly query: Readonly<Record<string, string | undefined>>;

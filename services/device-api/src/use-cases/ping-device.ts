@@ -6,7 +6,7 @@ import { withTimeout } from '../domain/with-timeout.ts';
 import { type CommandDeps, sendCommand, stateTimeoutMs } from './send-command.ts';
 
 /** Result of a ping. */
-export interface PingResult {
+interface PingResult {
   readonly connected: boolean;
   /** Time of the device's last message, in this session or an earlier one. */
   readonly lastSeenMs: number | null;

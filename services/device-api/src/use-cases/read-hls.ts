@@ -14,7 +14,7 @@ const recheckAfterMs = 1_000;
 const statuses = [400, 404];
 
 /** Position that a low-latency player waits for, as sent by the player. */
-export interface BlockingQuery {
+interface BlockingQuery {
   readonly _HLS_msn?: number | undefined;
   readonly _HLS_part?: number | undefined;
 }

@@ -3,7 +3,7 @@ import { encodeControlParameters } from '../domain/control-parameters.ts';
 import { type GeneralResponse, toGeneralResponse } from '../domain/outcome.ts';
 import { type CommandDeps, sendCommand } from './send-command.ts';
 
-export interface SendControlCommandRequest {
+interface SendControlCommandRequest {
   /** Canonical number. */
   readonly imei: string;
   /** JT/T 808-2013 table 18; other numbers are sent unchanged. */

@@ -8,7 +8,7 @@ import { type CommandDeps, sendCommand } from './send-command.ts';
 /** JT/T 808 reference, section 11. */
 export const maxTextBytes = 1024;
 
-export interface SendTextRequest extends Omit<DeviceCommandOf<'sendText'>, 'kind'> {
+interface SendTextRequest extends Omit<DeviceCommandOf<'sendText'>, 'kind'> {
   /** Canonical number. */
   readonly imei: string;
 }

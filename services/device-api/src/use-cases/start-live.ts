@@ -5,7 +5,7 @@ import type { GeneralResponse } from '../domain/outcome.ts';
 import { startChosenStream } from './start-chosen-stream.ts';
 import { type StartDeps, startStream } from './start-stream.ts';
 
-export interface StartLiveRequest extends MediaAddressOptions {
+interface StartLiveRequest extends MediaAddressOptions {
   /** Canonical number. */
   readonly imei: string;
   readonly channel: number;

@@ -24,7 +24,7 @@ import { abortOnShutdown, sendCommand, stateTimeoutMs } from './send-command.ts'
 export type StartDeps = Pick<Deps, 'config' | 'commandClient' | 'bus' | 'redis' | 'stopped' | 'utcOffsets'>;
 
 /** Parts that differ between the ways to start a stream. */
-export interface StreamStart {
+interface StreamStart {
   readonly id: StreamId;
   readonly address: MediaAddress;
   /** Data for the media service. */

@@ -8,13 +8,13 @@ export interface SequenceHeaders {
 }
 
 /** Tag with the headers that a decoder needs before it. */
-export interface CachedTag {
+interface CachedTag {
   readonly tag: FlvTag;
   readonly headers: SequenceHeaders;
 }
 
 /** Limits of the cache for joining viewers. */
-export interface GopCacheLimits {
+interface GopCacheLimits {
   readonly maxTags: number;
   readonly maxBytes: number;
 }

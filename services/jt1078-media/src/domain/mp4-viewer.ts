@@ -5,7 +5,7 @@ import type { PlayOptions, Tracks } from './play-options.ts';
 import type { StreamViewer, ViewerCounters } from './stream-viewer.ts';
 
 /** Receives the output of an `Mp4Viewer`. */
-export interface Mp4Sink {
+interface Mp4Sink {
   readonly onInit: (init: Mp4Init) => void;
   readonly onFragment: (fragment: Mp4FragmentOutput) => void;
   readonly onEnd: () => void;
@@ -14,7 +14,7 @@ export interface Mp4Sink {
 }
 
 /** Options of an `Mp4Viewer`. */
-export interface Mp4ViewerOptions {
+interface Mp4ViewerOptions {
   readonly audio: 'aac' | 'none';
   readonly fragmentMs: number;
   /** Queue length at which a recording pauses its camera. */

@@ -8,14 +8,14 @@ import { formatStreamName } from './stream-name.ts';
 import type { StreamViewer } from './stream-viewer.ts';
 
 /** Store of the claims on streams. */
-export interface ClaimStore {
+interface ClaimStore {
   claim(id: StreamId): Promise<StreamClaim | null>;
   renew(id: StreamId, claim: StreamClaim): Promise<boolean>;
   release(id: StreamId, claim: StreamClaim): Promise<void>;
 }
 
 /** Totals of streams that have ended. */
-export interface EndedStreamTotals extends StreamCounters {
+interface EndedStreamTotals extends StreamCounters {
   streams: number;
 }
 

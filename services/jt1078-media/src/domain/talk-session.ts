@@ -2,7 +2,7 @@ import { createVoiceEncoder, fromS16le, type MediaFrame, PayloadType, toS16le, V
 import type { Talker, VoiceLine } from './voice-line.ts';
 
 /** Output of a session: a websocket. */
-export interface VoiceSink {
+interface VoiceSink {
   /** Sends samples as 16-bit little-endian bytes. */
   send(pcm: Buffer): void;
   /** Called at the end of the talk stream. */
@@ -12,7 +12,7 @@ export interface VoiceSink {
 }
 
 /** Counters of a session, for its log. */
-export interface VoiceCounters {
+interface VoiceCounters {
   sentFrames: number;
   receivedFrames: number;
   droppedFrames: number;

@@ -9,7 +9,7 @@ import type { StreamLimits } from './stream-limits.ts';
 import type { StreamViewer } from './stream-viewer.ts';
 
 /** The stream whose tags the viewers get. */
-export interface ViewerGroupDeps {
+interface ViewerGroupDeps {
   readonly kind: 'live' | 'history';
   readonly limits: StreamLimits;
   readonly muxer: Pick<StreamMuxer, 'audio' | 'isAacAwaited' | 'createMetadata'>;

@@ -18,7 +18,7 @@ export interface Talker {
 }
 
 /** Properties of a camera's voice that 0x1003 does not contain. */
-export interface VoiceFormat {
+interface VoiceFormat {
   readonly hasHisiliconHeader: boolean;
   /** Bits per code of G.726; null for other codecs. */
   readonly g726CodeSize: number | null;

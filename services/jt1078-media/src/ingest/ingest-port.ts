@@ -2,7 +2,7 @@ import { TcpIngest, type TcpIngestOptions } from './tcp-ingest.ts';
 import { UdpIngest, type UdpIngestOptions } from './udp-ingest.ts';
 
 /** One ingest port: TCP and UDP on the same number. */
-export interface IngestPort {
+interface IngestPort {
   readonly port: number;
   check(nowMs: number): void;
   stop(): Promise<void>;

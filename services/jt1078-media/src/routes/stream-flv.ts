@@ -16,7 +16,7 @@ import {
 } from './stream-access.ts';
 
 /** Dependencies of the FLV route. */
-export interface FlvRouteDeps extends StreamAccessDeps {
+interface FlvRouteDeps extends StreamAccessDeps {
   readonly viewerLimits: (kind: StreamKind) => ViewerLimits;
 }
 

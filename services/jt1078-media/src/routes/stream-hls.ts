@@ -15,7 +15,7 @@ import {
 } from './stream-access.ts';
 
 /** Dependencies of the HLS routes. */
-export interface HlsRouteDeps extends StreamAccessDeps {
+interface HlsRouteDeps extends StreamAccessDeps {
   readonly hls: HlsOutputs;
 }
 

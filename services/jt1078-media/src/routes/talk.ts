@@ -18,7 +18,7 @@ import {
 } from './stream-access.ts';
 
 /** Dependencies of the talk route. */
-export interface TalkRouteDeps extends StreamAccessDeps {
+interface TalkRouteDeps extends StreamAccessDeps {
   /** Returns the codec that a terminal reports, or null when it is unknown. */
   readonly findVoiceCodec: (imei: string) => Promise<number | null>;
   readonly log: Logger;

@@ -90,7 +90,7 @@ export async function fetchStatus(url: string): Promise<{ status: number; body: 
 }
 
 /** One stream as reported by ffprobe. */
-export interface ProbedStream {
+interface ProbedStream {
   codec_type: string;
   codec_name: string;
   codec_tag_string: string;

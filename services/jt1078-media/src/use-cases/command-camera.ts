@@ -5,7 +5,7 @@ import { type Redis, readDevice, type StreamId } from '@fleet/storage';
 import { formatStreamName } from '../domain/stream-name.ts';
 
 /** Commands that this service sends to cameras on its own. */
-export type CameraCommand = 'stop' | 'pause' | 'play';
+type CameraCommand = 'stop' | 'pause' | 'play';
 
 /** Dependencies of commands. */
 export interface CommandCameraDeps {

@@ -20,7 +20,7 @@ const retryAfterMs = 10_000;
 const checkAfterStartMs = 30_000;
 
 /** Dependencies of the switch. */
-export interface StreamSwitchDeps extends CommandCameraDeps {
+interface StreamSwitchDeps extends CommandCameraDeps {
   readonly registry: Pick<StreamRegistry, 'find' | 'streams'>;
   /** Stores a changed claim. */
   readonly renewClaim: (id: StreamId, claim: StreamClaim) => Promise<unknown>;

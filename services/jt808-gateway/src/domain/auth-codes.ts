@@ -4,7 +4,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 const macDigits = 32;
 
 /** Result of checking a code. `epoch` is the number of log-outs before the code was issued. */
-export type CodeCheck = { readonly kind: 'valid'; readonly epoch: number } | { readonly kind: 'wrong' };
+type CodeCheck = { readonly kind: 'valid'; readonly epoch: number } | { readonly kind: 'wrong' };
 
 /**
  * Authentication codes of terminals (0x8100, 0x0102). Codes are derived, not stored: a terminal gets the same code on

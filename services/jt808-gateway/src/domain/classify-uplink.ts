@@ -1,7 +1,7 @@
 import { allMessages, type MessageDefinition } from '@fleet/jt808';
 
 /** Handling of a terminal's message, by message id (JT/T 808 reference, section 6). */
-export type UplinkKind =
+type UplinkKind =
   | 'login'
   | 'logout'
   | 'heartbeat'

@@ -27,7 +27,7 @@ export interface Session {
 }
 
 /** Split message retained because the terminal may request parts again (0x0005). */
-export interface SplitMessage {
+interface SplitMessage {
   readonly firstSerial: number;
   readonly frames: readonly Buffer[];
 }

@@ -12,7 +12,7 @@ import type { SplitMessages } from './split-messages.ts';
 /** Property bits that are clear in a plain frame: encryption and subpackage. */
 const nonPlainBits = 0x3c00;
 
-export interface FrameHandlerOptions {
+interface FrameHandlerOptions {
   readonly login: LoginHandler;
   readonly messages: MessageHandler;
   readonly splitMessages: SplitMessages;

@@ -23,7 +23,7 @@ import type { Sessions } from '../use-cases/sessions.ts';
 const unknownTerminalResult = 4;
 const maxAttemptsPerConnection = 10;
 
-export interface LoginHandlerOptions {
+interface LoginHandlerOptions {
   readonly codes: AuthCodes;
   readonly allowlist: DeviceAllowlist;
   /** Terminals without a stored registration need no valid code. */

@@ -10,7 +10,7 @@ import { createMultimediaResponse } from './multimedia.ts';
 import type { ResponseHandler } from './response-handler.ts';
 import type { SplitMessages } from './split-messages.ts';
 
-export interface MessageHandlerOptions {
+interface MessageHandlerOptions {
   readonly login: LoginHandler;
   readonly responses: ResponseHandler;
   readonly splitMessages: SplitMessages;

@@ -6,7 +6,7 @@ import type { MatchResult } from '../domain/pending-commands.ts';
 import type { GatewayMetrics } from '../metrics.ts';
 import type { TerminalProfiles } from '../store/terminal-profiles.ts';
 
-export interface ResponseHandlerOptions {
+interface ResponseHandlerOptions {
   readonly profiles: TerminalProfiles;
   readonly metrics: GatewayMetrics;
   readonly log: Logger;

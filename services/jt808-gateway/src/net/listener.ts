@@ -4,7 +4,7 @@ import { acceptProxyProtocol } from '@fleet/service-kit';
 import type { GatewayMetrics } from '../metrics.ts';
 import { Connection, type ConnectionOptions } from './connection.ts';
 
-export interface ListenerOptions {
+interface ListenerOptions {
   readonly host: string;
   readonly port: number;
   /** Networks of load balancers that send PROXY protocol headers. */

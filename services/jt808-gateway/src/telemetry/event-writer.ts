@@ -5,7 +5,7 @@ import type { Session } from '../domain/device.ts';
 import type { GatewayMetrics } from '../metrics.ts';
 
 /** Header fields of a published uplink message. */
-export interface EventHeader {
+interface EventHeader {
   readonly messageId: number;
   readonly serialNo: number;
   readonly edition: Edition;

@@ -8,7 +8,7 @@ import type { Connection } from '../net/connection.ts';
  * Publishes a payload and calls `done` with the result. Returns false, without calling `done`, when the payload is
  * refused.
  */
-export type PublishToStream = (subject: string, payload: Uint8Array, done: (stored: boolean) => void) => boolean;
+type PublishToStream = (subject: string, payload: Uint8Array, done: (stored: boolean) => void) => boolean;
 
 const firstAckBytes = 2048;
 /**

@@ -27,7 +27,7 @@ interface SentCommand {
   readonly serialNo: number;
 }
 
-export interface CommandRunnerOptions {
+interface CommandRunnerOptions {
   readonly devices: Devices;
   readonly records: CommandRecords;
   readonly maxPerTerminal: number;

@@ -4,7 +4,7 @@ import type { Devices, Session } from '../domain/device.ts';
 import type { Listener } from '../net/listener.ts';
 import type { CommandRunner } from './command-runner.ts';
 
-export interface DrainOptions {
+interface DrainOptions {
   readonly bus: Bus;
   readonly devices: Devices;
   readonly listener: Listener;

@@ -12,7 +12,7 @@ const chunkSize = 250;
 /** Number of used serials that is worth a write. */
 const serialStep = 256;
 
-export interface SessionPublisherOptions {
+interface SessionPublisherOptions {
   readonly redis: Redis;
   readonly breaker: RedisBreaker;
   readonly bus: Bus;

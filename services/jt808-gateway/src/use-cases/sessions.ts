@@ -9,7 +9,7 @@ import type { CommandRecord } from '../store/command-records.ts';
 import type { CommandRunner } from './command-runner.ts';
 import type { SessionPublisher } from './session-publisher.ts';
 
-export interface SessionsOptions {
+interface SessionsOptions {
   readonly devices: Devices;
   readonly partitions: number;
   readonly sessionPublisher: SessionPublisher;
@@ -20,7 +20,7 @@ export interface SessionsOptions {
 }
 
 /** Known state of a terminal when it authenticates. */
-export interface Login {
+interface Login {
   readonly imei: string;
   readonly edition: Edition;
   /** Next header serial; null when unknown. */

@@ -23,7 +23,7 @@ export interface PresentedCredentials {
 }
 
 /** Which credentials a caller must present. */
-export type RequiredCredentials = 'both' | 'bearer' | 'key';
+type RequiredCredentials = 'both' | 'bearer' | 'key';
 
 /** Dependencies of the authentication. */
 export interface AuthenticatorDeps {

@@ -4,7 +4,7 @@ import type { Scope as KeyScope } from '../domains/api-keys/schema.ts';
 import type { Permission } from './roles.ts';
 
 /** Access requirements of a route. */
-export interface RouteAccess {
+interface RouteAccess {
   /**
    * `both`: API key and bearer token of one account (the default). `bearer`: the token only. `key`: the API key only.
    * `none`: neither; the route checks what it requires. `either`: both if the request has an API key; otherwise the

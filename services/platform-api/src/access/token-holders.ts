@@ -6,7 +6,7 @@ import type { Caller } from './caller.ts';
 import type { Principals } from './principals.ts';
 
 /** The credentials on which something lasting depends: a websocket or an open stream. */
-export type HolderCredentials = Pick<Caller, 'accountId' | 'userId' | 'sessionId' | 'mintedByKeyId' | 'keyId'>;
+type HolderCredentials = Pick<Caller, 'accountId' | 'userId' | 'sessionId' | 'mintedByKeyId' | 'keyId'>;
 
 /** The user of such credentials, in the account in which the user acts. */
 export interface TokenUser {

@@ -55,7 +55,7 @@ export interface PlatformApi extends Running {
 }
 
 /** Replacements of parts of the service in tests. */
-export interface Overrides {
+interface Overrides {
   readonly log?: Logger;
   readonly messages?: MessageSender;
   /** False in tests that run the jobs themselves, because scheduled runs would interfere. */

@@ -6,10 +6,7 @@ import type { AttachmentRequest, AttachmentRequestStore } from './attachment-req
 import type { AttachmentTimings } from './attachment-settings.ts';
 
 /** Dependencies of the attachment requests. */
-export type RequesterDeps = Pick<
-  Deps,
-  'commandClient' | 'bus' | 'limits' | 'log' | 'notifications' | 'records' | 'redis'
-> & {
+type RequesterDeps = Pick<Deps, 'commandClient' | 'bus' | 'limits' | 'log' | 'notifications' | 'records' | 'redis'> & {
   readonly store: AttachmentRequestStore;
   readonly timings: AttachmentTimings;
   /** Called with the result of each request. */
@@ -17,7 +14,7 @@ export type RequesterDeps = Pick<
 };
 
 /** Result of a request; `asked` for each request that the terminal accepted. */
-export type RequestResult = 'asked' | 'received' | 'refused' | 'incomplete' | 'unreached' | 'moved';
+type RequestResult = 'asked' | 'received' | 'refused' | 'incomplete' | 'unreached' | 'moved';
 
 const commandTimeoutMs = 20_000;
 const expectTimeoutMs = 5_000;

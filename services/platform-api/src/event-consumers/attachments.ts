@@ -20,7 +20,7 @@ import { type AttachmentTimings, toAttachmentTimings } from './attachment-settin
 import { startDurableConsumers } from './start-durable-consumers.ts';
 
 /** Replacements for tests. */
-export interface AttachmentOptions {
+interface AttachmentOptions {
   readonly registry?: Registry;
   readonly timings?: Partial<AttachmentTimings>;
 }

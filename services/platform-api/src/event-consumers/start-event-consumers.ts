@@ -10,7 +10,7 @@ import { startUploadConsumer } from './uploads.ts';
 import type { EventConsumerDeps } from './vehicle-events.ts';
 
 /** The running consumers of events, and a callback for the telemetry consumers. */
-export interface EventConsumers extends Running {
+interface EventConsumers extends Running {
   /** Terminals, by canonical number, have reported, some of them after a long silence. */
   readonly onReports: (imeis: Iterable<string>, returned: ReturningTerminals) => void;
 }

@@ -8,7 +8,7 @@ export function lineLengthM(line: readonly Position[]): number {
 }
 
 /** The point of a line that is nearest to a position. */
-export interface NearestPoint {
+interface NearestPoint {
   readonly position: Position;
   /** Distance from the given position. */
   readonly distanceM: number;

@@ -5,7 +5,7 @@ import { createContentSender } from '@fleet/service-kit';
 import { Router } from 'express';
 
 /** Settings that the page reads at run time, so that one build serves every installation. */
-export interface DashboardConfig {
+interface DashboardConfig {
   readonly product_name: string;
   /** Whether the page controls the simulated vehicles of a local start. */
   readonly has_demo_menu: boolean;

@@ -22,7 +22,7 @@ import type { PlatformRoute } from '../access/platform-route.ts';
 const bodyLimitBytes = 1024 * 1024;
 
 /** Dependencies of the router. */
-export interface PlatformRouterDeps {
+interface PlatformRouterDeps {
   readonly log: Logger;
   readonly routes: readonly PlatformRoute[];
   readonly idempotency: IdempotencyStore;

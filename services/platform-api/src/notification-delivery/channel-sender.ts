@@ -18,7 +18,7 @@ const maxProviderDelayMs = hourMs;
 const concurrency = 16;
 
 /** Result of a message. */
-export type SendResult = 'sent' | 'skipped' | 'unregistered' | 'refused' | 'failed';
+type SendResult = 'sent' | 'skipped' | 'unregistered' | 'refused' | 'failed';
 
 /** Sends notifications to users over one channel. */
 export class ChannelSender {

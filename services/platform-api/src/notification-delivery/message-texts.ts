@@ -9,7 +9,7 @@ type NotificationFields = Pick<
 >;
 
 /** Language and formats of the reader. */
-export interface Reader {
+interface Reader {
   readonly language: string;
   readonly timezone: string;
 }

@@ -9,7 +9,7 @@ import { createProviders } from './providers.ts';
 import { RecipientResolver } from './recipient-resolver.ts';
 
 /** Replacements for tests. */
-export interface NotificationConsumerOptions {
+interface NotificationConsumerOptions {
   readonly registry?: Registry;
   readonly client?: ProviderClientOptions;
 }

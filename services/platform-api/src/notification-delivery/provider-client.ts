@@ -22,14 +22,14 @@ export class PermanentSendError extends Error {
 }
 
 /** A request to a provider. */
-export interface HttpPost {
+interface HttpPost {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 }
 
 /** Response of an available provider. */
-export interface ProviderResponse {
+interface ProviderResponse {
   readonly status: number;
   readonly text: string;
 }

@@ -15,7 +15,7 @@ import type { RecipientPreferences } from './should-notify.ts';
 const cacheTtlMs = 5_000;
 
 /** The vehicle of a notification. */
-export interface VehicleRef {
+interface VehicleRef {
   readonly accountId: number;
   readonly vehicleId: number;
   readonly ownerUserId: number;

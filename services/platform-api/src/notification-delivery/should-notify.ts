@@ -4,7 +4,7 @@ import type { Severity } from '../domains/notifications/types.ts';
 import type { GlobalConfig, Preferences } from '../domains/preferences/schema.ts';
 
 /** From one time of day to another, `HH:MM`; over midnight if the first is later. */
-export interface QuietHours {
+interface QuietHours {
   readonly from: string;
   readonly to: string;
 }

@@ -9,7 +9,7 @@ export interface FormFile {
 }
 
 /** Content of a form. The last value counts for a repeated field. */
-export interface Form {
+interface Form {
   readonly fields: Readonly<Record<string, string>>;
   readonly files: readonly FormFile[];
 }

@@ -1,7 +1,7 @@
 import { dayMs, minuteMs } from '@fleet/service-kit';
 
 /** Local time in a time zone. */
-export interface LocalTime {
+interface LocalTime {
   /** 1 Monday to 7 Sunday. */
   readonly weekday: number;
   readonly minuteOfDay: number;

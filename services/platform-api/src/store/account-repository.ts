@@ -33,20 +33,20 @@ export type Change<T extends AccountRecord> = Partial<NewAccountRecord<T>>;
 export type Filter = Readonly<Record<string, unknown>>;
 
 /** Conditions, order and page of a list. */
-export interface ListQuery {
+interface ListQuery {
   readonly where?: Filter;
   readonly sorting?: Sort;
   readonly paging?: Pagination;
 }
 
 /** Conditions for the removal of a record. */
-export interface RemoveOptions {
+interface RemoveOptions {
   readonly where?: Filter;
   readonly expectedVersion?: number | undefined;
 }
 
 /** Options of a collection of account records. */
-export interface RepositoryOptions {
+interface RepositoryOptions {
   /** Fields whose value must be unique in the account, or in the whole system. Null and absent values are exempt. */
   readonly unique?: Readonly<Record<string, 'account' | 'system'>>;
 }

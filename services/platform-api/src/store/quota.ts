@@ -3,7 +3,7 @@ import type { Database } from '@fleet/storage';
 import { withLock } from './distributed-lock.ts';
 
 /** Largest number of records of a kind, and the error message when it is reached. */
-export interface Quota {
+interface Quota {
   /** What is counted, and for which owner: `geofences of account 12`. */
   readonly name: string;
   readonly limit: number;

@@ -9,7 +9,7 @@ import type { UniqueValue } from './record-store.ts';
  * - `with files`: removed in time too, by the code that removes their files first.
  * - `stays`: retained, because they contain no personal data.
  */
-export type RetentionPolicy =
+type RetentionPolicy =
   | 'at once'
   | 'in time'
   | 'with files'

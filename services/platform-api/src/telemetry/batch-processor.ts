@@ -17,7 +17,7 @@ import type { TelemetryDeps } from './telemetry-deps.ts';
 import type { VehicleContext } from './vehicle-context-cache.ts';
 
 /** The parts of a partition that store the results of a batch. */
-export interface PartitionStores {
+interface PartitionStores {
   readonly states: StateCache;
   readonly applied: AppliedStates;
   readonly recovery: RedisRecovery;

@@ -53,7 +53,7 @@ export function findLateReports(
 }
 
 /** Dependencies of `evaluateBatch` that are equal for all batches of a partition. */
-export interface BatchContext {
+interface BatchContext {
   readonly stream: string;
   readonly settings: RuleSettings;
   readonly evaluators: Evaluators;

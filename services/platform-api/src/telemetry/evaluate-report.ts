@@ -22,7 +22,7 @@ export interface Evaluation {
 }
 
 /** Mileage count. */
-export type Odometer = (before: OdometerState | undefined, position: LastLocation) => OdometerStep;
+type Odometer = (before: OdometerState | undefined, position: LastLocation) => OdometerStep;
 
 /** Input that is equal for all reports. */
 export interface Evaluators {

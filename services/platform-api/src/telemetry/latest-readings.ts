@@ -2,7 +2,7 @@ import type { LastLocation } from '../domains/last-positions/schema.ts';
 import type { VehicleState } from '../domains/vehicle-states/vehicle-state.ts';
 
 /** Values that a partner's device may report in positions and in heartbeats; null if missing. */
-export type Readings = Pick<LastLocation, 'ignition' | 'batteryPercent' | 'externalVoltage' | 'signal'>;
+type Readings = Pick<LastLocation, 'ignition' | 'batteryPercent' | 'externalVoltage' | 'signal'>;
 
 /** Latest reported values with their device times. */
 export interface LatestReadings {

@@ -10,7 +10,7 @@ export interface PartitionOffset {
 }
 
 /** The stored offsets of a partition; null if there is none. */
-export interface StoredOffsets {
+interface StoredOffsets {
   /** In Redis: all reports were processed, and their states are in Redis. */
   readonly applied: PartitionOffset | null;
   /** In MongoDB: MongoDB has the states of all reports. */

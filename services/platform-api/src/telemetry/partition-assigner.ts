@@ -17,7 +17,7 @@ export interface AssignmentTimings {
 const defaultTimings: AssignmentTimings = { leaseMs: 10_000, renewMs: 2_000 };
 
 /** Callbacks of a partition. */
-export interface PartitionOwner {
+interface PartitionOwner {
   /** The partition is assigned to this replica until `isHeld` returns false. */
   onAssigned(partition: number, isHeld: () => boolean): void;
   /** The partition is revoked; resolves once all work on it has ended. */

@@ -5,7 +5,7 @@ import type { Report } from './report.ts';
 export type RuleStates = Readonly<Record<string, unknown>>;
 
 /** Results of the rules for a report. */
-export interface RulesResult {
+interface RulesResult {
   readonly states: RuleStates;
   readonly findings: readonly Finding[];
   readonly updates: readonly FindingUpdate[];

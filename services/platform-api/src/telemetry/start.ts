@@ -13,13 +13,13 @@ import { TelemetryMetrics } from './telemetry-metrics.ts';
 import { VehicleContextCache } from './vehicle-context-cache.ts';
 
 /** The telemetry consumer of this replica. */
-export interface Telemetry {
+interface Telemetry {
   /** Current partitions of this replica. */
   readonly partitions: () => ReadonlySet<number>;
 }
 
 /** Metrics, and replacements for tests. */
-export interface TelemetryOptions {
+interface TelemetryOptions {
   readonly registry: Registry;
   /** Called with terminals that reported, by canonical number, and those after a long silence. */
   readonly onReports: (imeis: Iterable<string>, returned: ReturningTerminals) => void;

@@ -23,7 +23,7 @@ export interface OracleFix {
   readonly ms: number;
 }
 
-export interface OracleEvent {
+interface OracleEvent {
   readonly event: 'enter' | 'exit' | 'dwell';
   readonly ms: number;
 }

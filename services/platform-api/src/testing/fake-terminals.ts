@@ -15,7 +15,7 @@ import type { Deps } from '../platform/deps.ts';
 export const newImei = (): string => `9${String(randomInt(1e11)).padStart(11, '0')}`;
 
 /** Responds to a command. A promise that never settles stands for no response. */
-export type CommandHandler = (command: DeviceCommand, incoming: IncomingCommand) => Promise<Outcome>;
+type CommandHandler = (command: DeviceCommand, incoming: IncomingCommand) => Promise<Outcome>;
 
 /** Returns the outcome of a general response with a result. */
 export const generalResponse = (result: number, commandMessageId = 0x8103): Outcome => ({

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { type ClientOptions, WebSocket } from 'ws';
 
 /** A message of the server. */
-export interface Message {
+interface Message {
   readonly type: string;
   readonly ts: number;
   readonly data: Readonly<Record<string, unknown>>;

@@ -7,7 +7,7 @@ import { encodeMessage } from './outgoing-event.ts';
 import type { Stats } from './stats.ts';
 
 /** Content of `error`. */
-export interface MessageError {
+interface MessageError {
   readonly code: string;
   readonly message: string;
   readonly id: MessageId;

@@ -35,7 +35,7 @@ export type ClientMessage =
   | { readonly type: 'resume'; readonly id: MessageId; readonly since: number };
 
 /** Fault of a message, for `error`. */
-export interface MessageFault {
+interface MessageFault {
   readonly code: 'malformed_json' | 'unknown_type' | 'validation_failed';
   readonly message: string;
   readonly id: MessageId;

@@ -16,7 +16,7 @@ const maxMissedPings = 2;
 const asText = { binary: false, fin: true };
 
 /** Identifies repeated notifications. */
-export interface NotificationVersion {
+interface NotificationVersion {
   readonly id: number;
   readonly version: number;
 }

@@ -2,7 +2,7 @@ import type { LiveEventType } from '@fleet/bus';
 import { defaultEvents, type Selection } from './client-messages.ts';
 
 /** A subscription in `hello` and `subscribed`. */
-export interface SubscriptionResponse {
+interface SubscriptionResponse {
   readonly vehicles: 'all' | readonly number[];
   /** Vehicles that `all` excludes. */
   readonly except?: readonly number[];

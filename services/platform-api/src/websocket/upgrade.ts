@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream';
 import { createApp } from '@fleet/service-kit';
 
 /** Path of the websocket. */
-export const websocketPath = '/ws';
+const websocketPath = '/ws';
 
 /** Data of a connection request. */
 export interface ConnectionRequest {
@@ -54,7 +54,7 @@ export function rejectUpgrade(socket: Duplex, status: number, error: string): vo
 }
 
 /** Returns whether a proxy at this hop is trusted. */
-export type TrustedProxy = (address: string, hop: number) => boolean;
+type TrustedProxy = (address: string, hop: number) => boolean;
 
 /** The same proxies as for requests. */
 export const trustedProxies = (trustProxy: string): TrustedProxy =>

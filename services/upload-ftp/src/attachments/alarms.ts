@@ -13,7 +13,7 @@ export interface AlarmLimits {
   readonly resumeMs: number;
 }
 
-export interface AlarmDeps {
+interface AlarmDeps {
   readonly media: Pick<MediaFiles, 'open' | 'store'>;
   readonly expectedAttachments: Pick<ExpectedAttachments, 'markStored'>;
   readonly limits: AlarmLimits;

@@ -13,7 +13,7 @@ import {
   type SessionTransport,
 } from './attachment-session.ts';
 
-export type CloseReason = 'peer' | 'error' | 'idle' | 'login' | 'slowReader' | 'addressLimit' | EndReason;
+type CloseReason = 'peer' | 'error' | 'idle' | 'login' | 'slowReader' | 'addressLimit' | EndReason;
 
 export interface AttachmentConnectionOptions extends AttachmentSessionDeps {
   readonly loginTimeoutMs: number;

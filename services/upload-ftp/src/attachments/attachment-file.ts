@@ -2,7 +2,7 @@ import type { IncomingFile } from '../media/media-files.ts';
 import { type Range, Ranges } from './ranges.ts';
 
 /** The storage operations that a file needs. */
-export interface AttachmentStorage {
+interface AttachmentStorage {
   /** Opens a new incoming file. Returns null if too many files are open. */
   open(): Promise<IncomingFile | null>;
   /** Stores the file permanently. Afterwards the incoming file no longer exists, even if this throws. */

@@ -24,7 +24,7 @@ type Settings = ConfigOf<typeof attachmentSettings & typeof proxyProtocolSetting
   readonly FTP_PUBLIC_HOST: string;
 };
 
-export interface AttachmentDeps {
+interface AttachmentDeps {
   readonly config: Settings;
   readonly bus: Bus;
   readonly database: Database;

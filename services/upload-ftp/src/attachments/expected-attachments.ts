@@ -1,7 +1,7 @@
 import { type Collection, type Database, isDuplicateKey } from '@fleet/storage';
 
 /** A stored file of an alarm. */
-export interface StoredAttachment {
+interface StoredAttachment {
   /** Name as the terminal sent it. */
   readonly name: string;
   readonly fileId: string;

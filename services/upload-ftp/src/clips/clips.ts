@@ -36,7 +36,7 @@ import type { clipSettings } from './settings.ts';
 
 type Settings = ConfigOf<typeof clipSettings>;
 
-export interface ClipsDeps {
+interface ClipsDeps {
   readonly config: Settings;
   readonly directory: ClipDirectory;
   /** Null if clips stay in the directory. */

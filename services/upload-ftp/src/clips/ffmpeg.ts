@@ -6,7 +6,7 @@ export interface FfmpegInput {
   readonly options: readonly string[];
 }
 
-export interface FfmpegRun {
+interface FfmpegRun {
   readonly inputs: readonly FfmpegInput[];
   readonly outputOptions: readonly string[];
   /** Path of the output file; null if only ffmpeg's log output is needed. */

@@ -8,7 +8,7 @@ import { ClipNotFoundError, type ClipStorage, type StoredClip } from './clip-sto
 import { Ffmpeg, FfmpegError } from './ffmpeg.ts';
 import { NotConvertibleError, remuxClip } from './remux.ts';
 
-export interface Mp4ConverterOptions {
+interface Mp4ConverterOptions {
   readonly ffmpegPath: string;
   /** Working directory on the file system of the clips, so that results are moved and not copied. */
   readonly workDir: string;
@@ -21,7 +21,7 @@ export interface Mp4ConverterOptions {
 }
 
 /** Options of one conversion. */
-export interface ConversionOptions {
+interface ConversionOptions {
   /** Aborts the conversion. */
   readonly signal?: AbortSignal;
   /** Called with the converted part of the clip, from 0 to 1. */

@@ -5,7 +5,7 @@ import type { ClipStorage } from './clip-storage.ts';
 import { FfmpegError } from './ffmpeg.ts';
 import type { Mp4Converter } from './mp4-converter.ts';
 
-export interface Mp4JobsDeps {
+interface Mp4JobsDeps {
   readonly jobs: Mp4JobRepository;
   readonly converter: Mp4Converter;
   readonly findStorage: (upload: UploadRecord) => ClipStorage;

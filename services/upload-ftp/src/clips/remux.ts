@@ -21,7 +21,7 @@ interface Segment {
 
 type Sound = 'none' | 'copy' | 'encode' | 'encodeAlike' | 'silence';
 
-export interface RemuxOptions {
+interface RemuxOptions {
   readonly ffmpeg: Ffmpeg;
   /** Files in the order in which the camera sent them. */
   readonly files: readonly string[];

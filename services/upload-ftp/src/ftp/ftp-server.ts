@@ -25,7 +25,7 @@ const allowedCommands = (
 
 const maxRefusals = 3;
 
-export interface FtpOptions {
+interface FtpOptions {
   readonly host: string;
   readonly port: number;
   /** Networks of load balancers that send PROXY protocol headers, also on data connections. */
@@ -37,7 +37,7 @@ export interface FtpOptions {
   readonly limits: Omit<SessionLimits, 'secureContext'>;
 }
 
-export interface FtpDeps {
+interface FtpDeps {
   readonly uploads: ActiveUploads;
   readonly authenticate: AuthenticateCamera;
   readonly metrics: UploadMetrics;

@@ -20,7 +20,7 @@ export interface SessionLimits extends DataConnectionLimits {
   readonly isTlsRequired: boolean;
 }
 
-export interface FtpSessionDeps {
+interface FtpSessionDeps {
   readonly limits: SessionLimits;
   readonly log: Logger;
   readonly isDraining: () => boolean;

@@ -18,7 +18,7 @@ const maxInFlight = 4;
 const noSpaceRetryMs = 10_000;
 const spacePollIntervalMs = 1_000;
 
-export interface PictureDeps {
+interface PictureDeps {
   readonly media: Pick<MediaFiles, 'open' | 'store'>;
   readonly disk: Pick<DiskHealth, 'findError'>;
   readonly metrics: MediaMetrics;

@@ -1,7 +1,7 @@
 import { type Bus, grantUpload, removeUploadFiles, serveUseCase, subscribe, uploadRevoked } from '@fleet/bus';
 import type { Grant } from '../use-cases/grant-upload.ts';
 
-export interface UploadHandlers {
+interface UploadHandlers {
   readonly grantUpload: (uploadId: string) => Promise<Grant>;
   readonly removeFiles: (uploadId: string) => Promise<void>;
   readonly closeRevoked: (uploadId: string) => Promise<void>;

@@ -32,7 +32,7 @@ export class NoSpaceError extends Error {
   override readonly name = 'NoSpaceError';
 }
 
-export interface MediaFilesDeps {
+interface MediaFilesDeps {
   readonly bus: Bus;
   readonly pod: string;
   readonly directory: MediaDirectory;

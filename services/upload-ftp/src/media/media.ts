@@ -11,7 +11,7 @@ import type { ObjectStore } from '../store/object-store.ts';
 import { ResumableJob } from '../use-cases/resumable-job.ts';
 import { MediaFiles } from './media-files.ts';
 
-export interface MediaDeps {
+interface MediaDeps {
   readonly config: Pick<Config, 'CLIPS_DIR' | 'CLIPS_SIGNING_SECRET' | 'UPLOAD_SWEEP_MS' | 'UPLOAD_ORPHANS_MS'>;
   readonly pod: string;
   readonly objects: ObjectStore | null;

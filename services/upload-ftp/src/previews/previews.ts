@@ -12,7 +12,7 @@ import type { MediaFiles } from '../media/media-files.ts';
 import type { MediaRef } from '../store/media-directory.ts';
 import { type RenderedThumbnail, renderThumbnail } from './render-thumbnail.ts';
 
-export interface PreviewsDeps {
+interface PreviewsDeps {
   readonly media: Pick<MediaFiles, 'localCopy' | 'storeDerived'>;
   readonly records: Pick<UploadRepository, 'find'>;
   readonly findStorage: (upload: UploadRecord) => ClipStorage;
@@ -23,7 +23,7 @@ export interface PreviewsDeps {
 }
 
 /** A file of a terminal, or an uploaded clip. */
-export type PreviewSource = { readonly fileId: string } | { readonly uploadId: string };
+type PreviewSource = { readonly fileId: string } | { readonly uploadId: string };
 
 const timeoutMs = 30_000;
 /** An upload may begin with files without pictures. */

@@ -16,7 +16,7 @@ import type { Mp4Converter } from '../clips/mp4-converter.ts';
 import { sendContent } from '../clips/send-content.ts';
 import { authorize } from './authorize.ts';
 
-export interface ClipRouteDeps {
+interface ClipRouteDeps {
   readonly records: Pick<UploadRepository, 'find'>;
   /** Returns the storage that currently holds an upload's files. */
   readonly findStorage: (upload: UploadRecord) => ClipStorage;

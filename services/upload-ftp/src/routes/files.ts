@@ -5,7 +5,7 @@ import { sendContent } from '../clips/send-content.ts';
 import { type MediaSources, openMediaContent } from '../media/media-content.ts';
 import { authorize } from './authorize.ts';
 
-export interface FileRouteDeps {
+interface FileRouteDeps {
   readonly sources: MediaSources;
   readonly signingSecret: string;
 }

@@ -15,7 +15,7 @@ import {
 import { Upload } from '@aws-sdk/lib-storage';
 import type { ByteRange } from '../clips/byte-range.ts';
 
-export interface ObjectStoreOptions {
+interface ObjectStoreOptions {
   /** If absent, the AWS endpoint of the region. */
   readonly endpoint: string | undefined;
   readonly region: string;
@@ -28,7 +28,7 @@ export interface ObjectStoreOptions {
   readonly inactivityTimeoutMs?: number;
 }
 
-export interface StoredObject {
+interface StoredObject {
   readonly sizeBytes: number;
   /** Changes whenever the bytes may have changed. */
   readonly version: string;

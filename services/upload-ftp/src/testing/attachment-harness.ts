@@ -13,7 +13,7 @@ import { IncomingFile, type MediaMetadata } from '../media/media-files.ts';
 import { AttachmentClient } from './attachment-client.ts';
 
 /** A stored file. */
-export interface StoredFile {
+interface StoredFile {
   readonly metadata: MediaMetadata;
   readonly content: Buffer;
 }

@@ -40,7 +40,7 @@ async function runFfmpeg(args: readonly string[]): Promise<string> {
 }
 
 /** The decoded content of a file: frames and their hash, and the durations of video and sound. */
-export interface DecodedFile {
+interface DecodedFile {
   readonly pictures: number;
   readonly pictureHash: string;
   readonly videoSeconds: number;

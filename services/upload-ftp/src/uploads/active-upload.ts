@@ -17,7 +17,7 @@ export interface UploadLimits {
 /** Opens a file for writing. Tests replace it to simulate a full disk. */
 export type OpenFile = (path: string, isNew: boolean) => Promise<WritableFile>;
 
-export interface ActiveUploadDeps {
+interface ActiveUploadDeps {
   readonly clips: ClipDirectory;
   readonly limits: UploadLimits;
   readonly progress: ProgressWriter;

@@ -7,7 +7,7 @@ import type { ClipDirectory } from '../store/clip-directory.ts';
 import { ActiveUpload, type OpenFile, type UploadLimits } from './active-upload.ts';
 import { ProgressWriter } from './progress-writer.ts';
 
-export interface ActiveUploadsDeps {
+interface ActiveUploadsDeps {
   readonly records: UploadRepository;
   readonly clips: ClipDirectory;
   readonly limits: UploadLimits;

@@ -13,7 +13,7 @@ export interface WritableFile {
   close(): Promise<void>;
 }
 
-export interface FileWriterOptions {
+interface FileWriterOptions {
   readonly file: WritableFile;
   /** Offset of the first byte. */
   readonly position: number;

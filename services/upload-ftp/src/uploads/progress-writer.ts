@@ -4,7 +4,7 @@ import { TransferRate } from '../domain/transfer-rate.ts';
 import { sizeOf, toFileFields } from '../domain/uploaded-files.ts';
 import { FtpError } from '../ftp/ftp-error.ts';
 
-export interface ProgressWriterDeps {
+interface ProgressWriterDeps {
   readonly records: UploadRepository;
   readonly log: Logger;
   /** Called with the record after each write. */

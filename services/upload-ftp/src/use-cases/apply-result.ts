@@ -18,7 +18,7 @@ export interface ApplyResultDeps {
   readonly finalizer: UploadFinalizer;
 }
 
-export type ResultOutcome = 'applied' | 'ignored' | 'unmatched';
+type ResultOutcome = 'applied' | 'ignored' | 'unmatched';
 
 /** A record without a serial will get one within this time, unless the process that sent the command has died. */
 const serialDelayMs = 5_000;

@@ -1,7 +1,7 @@
 import type { Logger } from '@fleet/service-kit';
 import type { UploadRecord, UploadRepository } from '@fleet/storage';
 
-export interface ExpectedSizesDeps {
+interface ExpectedSizesDeps {
   readonly records: Pick<UploadRepository, 'set'>;
   /** Returns the number of bytes that the camera is likely to send; null if the camera cannot be queried now. */
   readonly estimateBytes: (record: UploadRecord) => Promise<number | null>;

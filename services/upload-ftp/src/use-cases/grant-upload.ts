@@ -2,7 +2,7 @@ import { AppError } from '@fleet/service-kit';
 import { type UploadRepository, uploadUserName } from '@fleet/storage';
 import { generatePassword, sha256Hex } from '../domain/credential.ts';
 
-export interface GrantDeps {
+interface GrantDeps {
   readonly records: UploadRepository;
   readonly server: () => { readonly podId: string; readonly httpUrl: string };
   readonly address: () => { readonly host: string; readonly port: number };

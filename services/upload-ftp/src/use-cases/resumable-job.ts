@@ -7,7 +7,7 @@ export interface JobSlice<P> {
 }
 
 /** Options of a ResumableJob. */
-export interface ResumableJobOptions<P> {
+interface ResumableJobOptions<P> {
   /** Interval between the end of one run and the next. */
   readonly periodMs: number;
   /** Runs one slice. Returns the cursor to continue from, or null if the run is complete. */

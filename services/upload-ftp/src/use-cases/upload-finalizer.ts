@@ -12,7 +12,7 @@ import {
 import { toFileFields } from '../domain/uploaded-files.ts';
 import type { UploadMetrics } from '../metrics.ts';
 
-export interface UploadFinalizerDeps {
+interface UploadFinalizerDeps {
   readonly records: UploadRepository;
   readonly bus: Bus;
   readonly publisher: JetStreamPublisher;

@@ -9,7 +9,7 @@ import { sendTest } from '../use-cases/send-test.ts';
 import type { Sweep } from '../use-cases/sweep.ts';
 
 /** Dependencies of the bus requests. */
-export interface RequestDeps {
+interface RequestDeps {
   readonly bus: Bus;
   readonly records: WebhookRepository;
   readonly subscribers: Subscribers;

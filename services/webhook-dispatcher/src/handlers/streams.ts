@@ -4,7 +4,7 @@ import type { Attempts } from '../use-cases/attempts.ts';
 import { type FanOutDeps, fanOut } from '../use-cases/fan-out.ts';
 
 /** Dependencies of the stream consumers. */
-export interface StreamDeps extends FanOutDeps {
+interface StreamDeps extends FanOutDeps {
   readonly attempts: Attempts;
   readonly maxInFlight: number;
   readonly ackWaitMs: number;

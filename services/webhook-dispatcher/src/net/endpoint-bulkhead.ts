@@ -5,7 +5,7 @@ import { FailureRateWindow } from '../domain/failure-rate-window.ts';
 import { Connections } from './connections.ts';
 
 /** Settings of all bulkheads. */
-export interface BulkheadSettings {
+interface BulkheadSettings {
   readonly concurrency: number;
   readonly breakerOpenMs: number;
   readonly trust: SecureContext | undefined;

@@ -6,7 +6,7 @@ import type { Message } from '../domain/message.ts';
 import { type AttemptResult, type Phase, toErrorCode } from './attempt-result.ts';
 
 /** Destination of a message, with its time-outs. */
-export interface Target {
+interface Target {
   readonly url: URL;
   /** Returns only the checked addresses. */
   readonly lookup: LookupFunction;

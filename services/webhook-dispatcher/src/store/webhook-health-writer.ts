@@ -4,7 +4,7 @@ import { applyDelta, emptyDelta, failureDelta, type HealthDelta, mergeDeltas, su
 import type { Subscribers } from './subscribers.ts';
 
 /** Dependencies of the health writer. */
-export interface HealthWriterDeps {
+interface HealthWriterDeps {
   readonly records: WebhookRepository;
   readonly subscribers: Subscribers;
   readonly disableAfterMs: number;

@@ -15,7 +15,7 @@ interface Envelope {
 }
 
 /** A received request. */
-export interface ReceivedRequest {
+interface ReceivedRequest {
   readonly method: string;
   readonly url: string;
   readonly headers: IncomingHttpHeaders;
@@ -28,7 +28,7 @@ export interface ReceivedRequest {
 }
 
 /** Returns the response of a receiver; the count is that of the requests so far, from 1. */
-export type Responder = (response: ServerResponse, received: ReceivedRequest, count: number) => void;
+type Responder = (response: ServerResponse, received: ReceivedRequest, count: number) => void;
 
 /** Responds with a status, and a body if any. */
 export const respondWith =

@@ -3,7 +3,7 @@ import type { WebhookRepository } from '@fleet/storage';
 import type { WebhookHealthWriter } from '../store/webhook-health-writer.ts';
 
 /** Dependencies of failure notices. */
-export interface NoticeDeps {
+interface NoticeDeps {
   readonly bus: Bus;
   readonly records: WebhookRepository;
   readonly health: Pick<WebhookHealthWriter, 'update'>;

@@ -11,7 +11,7 @@ export interface ReplayDeps {
 }
 
 /** Filter of a replay. */
-export interface Replay {
+interface Replay {
   readonly webhookId: number;
   readonly sinceMs: number;
   readonly untilMs: number | null;

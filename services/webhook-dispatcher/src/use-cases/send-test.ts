@@ -7,7 +7,7 @@ import type { Subscribers } from '../store/subscribers.ts';
 import { type SendDeps, sendAttempt } from './send-attempt.ts';
 
 /** Dependencies of tests. */
-export interface TestDeps {
+interface TestDeps {
   readonly subscribers: Subscribers;
   readonly send: SendDeps;
   readonly trust: SecureContext | undefined;

@@ -1,7 +1,7 @@
 import { type SignatureVerdict, signQuery, verifyQuery } from './query.ts';
 
 /** Content of a signed media URL: one stream, with an expiry. */
-export interface MediaPath {
+interface MediaPath {
   readonly kind: 'live' | 'history' | 'talk';
   /** Canonical terminal number; leading zeros are removed here as well. */
   readonly imei: string;
@@ -9,7 +9,7 @@ export interface MediaPath {
 }
 
 /** Result of the verification of a signed media path. */
-export type MediaPathVerdict = SignatureVerdict;
+type MediaPathVerdict = SignatureVerdict;
 
 const withoutLeadingZeros = (imei: string): string => imei.replace(/^0+(?=.)/, '');
 

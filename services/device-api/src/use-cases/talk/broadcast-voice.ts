@@ -7,7 +7,7 @@ import { openVoice } from './open-voice.ts';
 import { startTalk, type TalkDeps, voiceDataTypes } from './start-talk.ts';
 
 /** A broadcast to one device. */
-export interface BroadcastRequest {
+interface BroadcastRequest {
   /** Canonical number. */
   readonly imei: string;
   readonly channel: number;

@@ -1,7 +1,7 @@
 import type { RawData, WebSocket } from 'ws';
 
 /** Why a talk ended, as a close code for the talker (docs/reference/video.md). */
-export const talkCloseCodes = {
+const talkCloseCodes = {
   restart: [1012, 'the service restarts'],
   timeLimit: [4408, 'the time limit of a talk has passed'],
   taken: [4409, 'a manager has taken over the talk'],
@@ -11,7 +11,7 @@ export const talkCloseCodes = {
 type CloseReason = readonly [code: number, reason: string];
 
 /** What ends a talk besides its two sides. */
-export interface RelayLimits {
+interface RelayLimits {
   readonly maxMs: number;
   /** Somebody has taken over. */
   readonly lost: AbortSignal;

@@ -19,7 +19,7 @@ const pollIntervalMs = 50;
 const endTalkControl = 4;
 
 /** Channel of a device to which somebody talks. */
-export interface TalkChannel {
+interface TalkChannel {
   readonly imei: string;
   readonly channel: number;
   readonly dataType: number;

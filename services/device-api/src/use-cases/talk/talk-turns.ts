@@ -7,7 +7,7 @@ import { releaseTurn, renewTurn, type TalkHolder, takeTurn } from '../../store/t
 import { stateTimeoutMs } from '../send-command.ts';
 
 /** The right to talk to a device, which one caller has at a time. */
-export interface Turn {
+interface Turn {
   /** Aborted when a manager has taken the turn. */
   readonly lost: AbortSignal;
   /** Channel of the talker from whom the turn was taken; null if it was free. */

@@ -10,7 +10,7 @@ const maxMessageBytes = 32_000;
 const pingIntervalMs = 10_000;
 
 /** A request to talk. */
-export interface TalkRequest {
+interface TalkRequest {
   /** Canonical number. */
   readonly imei: string;
   readonly channel: number;

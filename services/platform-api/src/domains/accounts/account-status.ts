@@ -3,7 +3,7 @@ import type { Account } from './schema.ts';
 import { findAccount } from './store.ts';
 
 /** An account and whether its users and keys are admitted. */
-export interface AccountStatus {
+interface AccountStatus {
   readonly account: Account;
   /** True if the account itself or a dealer above it is suspended. */
   readonly isSuspended: boolean;

@@ -74,7 +74,7 @@ export async function publishStatusChanged(deps: Pick<Deps, 'records' | 'bus'>, 
 }
 
 /** The first owner of an account in a request body. */
-export interface OwnerInput {
+interface OwnerInput {
   readonly name: string;
   readonly email?: string | null | undefined;
   readonly phone_number?: string | null | undefined;

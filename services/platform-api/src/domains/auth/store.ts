@@ -8,7 +8,7 @@ interface FailureCount {
 }
 
 /** A one-time code that was sent; `_id` is the phone number. */
-export interface SentCode {
+interface SentCode {
   readonly _id: string;
   /** Sealed for the purpose `one-time code to <phone number>`. */
   readonly sealedCode: string;
@@ -17,7 +17,7 @@ export interface SentCode {
 }
 
 /** A token to set a new password; `_id` is the token's SHA-256. */
-export interface ResetToken {
+interface ResetToken {
   readonly _id: string;
   readonly accountId: number;
   readonly userId: number;

@@ -47,7 +47,7 @@ export function readPlans(path: string | undefined): PlanFile {
 }
 
 /** The items of a purchase. */
-export interface Purchase {
+interface Purchase {
   readonly plan: string;
   readonly vehicles: number;
   readonly months: number;
@@ -56,7 +56,7 @@ export interface Purchase {
 }
 
 /** The price of a purchase. Each discount is a separate line item. */
-export interface Price {
+interface Price {
   readonly amount: number;
   readonly currency: string;
   readonly lineItems: readonly LineItem[];

@@ -12,7 +12,7 @@ import { type BroadcastBody, type BroadcastResponse, maxAudioBytes, maxVehicles 
 import type { SpeechProvider } from './speech-provider.ts';
 
 /** Dependencies of broadcasts. */
-export type BroadcastDeps = Pick<Deps, 'bus' | 'log' | 'records' | 'redis'> & { readonly speech: SpeechProvider };
+type BroadcastDeps = Pick<Deps, 'bus' | 'log' | 'records' | 'redis'> & { readonly speech: SpeechProvider };
 
 type VehicleResult = BroadcastResponse['vehicles'][number];
 

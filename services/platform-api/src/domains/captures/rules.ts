@@ -44,7 +44,7 @@ export interface ArrivedPicture {
 }
 
 /** Result of the search: a capture, none, or a later decision. */
-export type PictureMatch = Capture | 'none' | 'later';
+type PictureMatch = Capture | 'none' | 'later';
 
 /** Clocks of the services may differ. */
 const serviceSkewMs = 5_000;

@@ -6,12 +6,12 @@ import type { AccountRecord } from '../../store/account-repository.ts';
 import { mediaResponseSchema } from '../media/schema.ts';
 
 /** Statuses of a capture (docs/reference/video.md). */
-export const captureStatuses = ['pending', 'completed', 'failed', 'expired'] as const;
-export type CaptureStatus = (typeof captureStatuses)[number];
+const captureStatuses = ['pending', 'completed', 'failed', 'expired'] as const;
+type CaptureStatus = (typeof captureStatuses)[number];
 
 /** `terminal`: pictures of the terminal (0x8801). `stream`: recorded from live video. */
-export const captureMethods = ['terminal', 'stream'] as const;
-export type CaptureMethod = (typeof captureMethods)[number];
+const captureMethods = ['terminal', 'stream'] as const;
+type CaptureMethod = (typeof captureMethods)[number];
 
 /**
  * Step of a pending capture: the terminal is being woken, then it is requested to take pictures, then live video is

@@ -15,10 +15,10 @@ import type { Capture, CaptureStep } from './schema.ts';
 import { captureCollection, captureNotFoundError, findCapture } from './store.ts';
 
 /** Dependencies of captures. */
-export type CaptureDeps = RunDeps & Pick<Deps, 'config' | 'limits'>;
+type CaptureDeps = RunDeps & Pick<Deps, 'config' | 'limits'>;
 
 /** Options of a request, besides those of the capture. */
-export interface CaptureRequest {
+interface CaptureRequest {
   readonly options: CaptureOptions;
   /** User who requests it; null for a key. */
   readonly requestedBy: number | null;

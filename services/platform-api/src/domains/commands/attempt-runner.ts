@@ -14,7 +14,7 @@ export type AttemptDeps = Pick<
 >;
 
 /** What an attempt runner needs of its worker. */
-export interface AttemptRunnerOptions {
+interface AttemptRunnerOptions {
   readonly stopped: AbortSignal;
   /** Called when a device is unreachable or busy, with the time for which its queue must wait. */
   readonly onDeviceUnavailable: (imei: string, delayMs: number) => void;

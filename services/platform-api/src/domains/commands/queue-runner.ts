@@ -7,7 +7,7 @@ import type { Attempt, Command } from './schema.ts';
 import type { CommandQueue } from './store.ts';
 
 /** Timings of a queue runner, and what it needs of its worker. */
-export interface QueueRunnerOptions {
+interface QueueRunnerOptions {
   /** Time that a terminal has to respond. */
   readonly replyTimeoutMs: number;
   /** Time without a renewal after which the owner of a queue counts as dead. */

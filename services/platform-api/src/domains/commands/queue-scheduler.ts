@@ -1,5 +1,5 @@
 /** Limits of a scheduler. */
-export interface SchedulerLimits {
+interface SchedulerLimits {
   /** Number of queues that are processed concurrently. */
   readonly concurrency: number;
   /** Number of tracked queues. Above it, all are evicted and the round-robin order starts over. */

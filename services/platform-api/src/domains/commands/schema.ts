@@ -6,12 +6,12 @@ import type { AccountRecord } from '../../store/account-repository.ts';
 import { commandTypes } from './params.ts';
 
 /** Statuses of a command (docs/reference/commands.md). */
-export const commandStatuses = ['queued', 'sent', 'acknowledged', 'failed', 'expired', 'canceled'] as const;
-export type CommandStatus = (typeof commandStatuses)[number];
+const commandStatuses = ['queued', 'sent', 'acknowledged', 'failed', 'expired', 'canceled'] as const;
+type CommandStatus = (typeof commandStatuses)[number];
 
 /** Reasons why a command failed. */
-export const commandErrors = ['unanswered', 'refused', 'unreadable', 'invalid', 'internal'] as const;
-export type CommandError = (typeof commandErrors)[number];
+const commandErrors = ['unanswered', 'refused', 'unreadable', 'invalid', 'internal'] as const;
+type CommandError = (typeof commandErrors)[number];
 
 /** An attempt in flight, or one that was in flight when its replica died. */
 export interface Attempt {

@@ -16,7 +16,7 @@ import type { AttemptResult } from './rules.ts';
 import type { Command } from './schema.ts';
 
 /** Dependencies of sending a command. */
-export type SendDeps = Pick<Deps, 'commandClient' | 'bus' | 'partnerChannels' | 'redis'>;
+type SendDeps = Pick<Deps, 'commandClient' | 'bus' | 'partnerChannels' | 'redis'>;
 
 /** Options of an attempt. */
 export interface AttemptOptions {

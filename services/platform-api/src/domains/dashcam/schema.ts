@@ -3,7 +3,7 @@ import { stringEnum } from '../../platform/fields.ts';
 import { nullable, recordId, time } from '../../platform/schemas.ts';
 
 /** Qualities of live video: the sub stream and the main stream. */
-export const streamTypes = ['LOW', 'HIGH'] as const;
+const streamTypes = ['LOW', 'HIGH'] as const;
 export type StreamType = (typeof streamTypes)[number];
 
 /** A live stream without viewers ends after this time. */

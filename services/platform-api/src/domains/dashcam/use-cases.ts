@@ -12,7 +12,7 @@ import type { GetStreamQuery, StartStreamBody, StopStreamBody, StreamType } from
 import { readStreamState } from './stream-state.ts';
 
 /** Dependencies of streams. */
-export type DashcamDeps = Pick<Deps, 'bus' | 'config' | 'log' | 'records' | 'redis'>;
+type DashcamDeps = Pick<Deps, 'bus' | 'config' | 'log' | 'records' | 'redis'>;
 
 /** A stream of a vehicle. */
 export interface VehicleStream {

@@ -1,5 +1,5 @@
 /** Width and height of a picture in pixels. */
-export interface ImageSize {
+interface ImageSize {
   readonly width: number;
   readonly height: number;
 }

@@ -4,7 +4,7 @@ import type { UploadRecord } from '@fleet/storage';
 const speedTtlMs = 10_000;
 
 /** Progress of an upload; null while unknown. */
-export interface UploadProgress {
+interface UploadProgress {
   readonly percent: number | null;
   readonly bytesPerSecond: number | null;
   readonly secondsLeft: number | null;

@@ -7,7 +7,7 @@ import { computeProgress } from './progress.ts';
 import type { DownloadResponse } from './schema.ts';
 
 /** Returns the URL of a file for the reader of a response; null if the reader may not open files. */
-export type FileUrlOf = ((mediaId: number) => string) | null;
+type FileUrlOf = ((mediaId: number) => string) | null;
 
 /** An upload with its vehicle, and its file once it is completed. */
 export interface Download {

@@ -12,7 +12,7 @@ import { cachedAddress, placeKey } from './store.ts';
  * Position to describe without a request to a provider. `geofences` are the account's geofences that the caller has
  * loaded.
  */
-export interface AddressContext {
+interface AddressContext {
   readonly position: Position;
   readonly language: string;
   readonly geofences: readonly Geofence[];

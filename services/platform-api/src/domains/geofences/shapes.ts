@@ -8,7 +8,7 @@ import { flattenPositions, toPairs } from '../../platform/coordinates.ts';
 import type { Geofence, GeofenceType } from './schema.ts';
 
 /** Area of a geofence. */
-export type Shape = Pick<Geofence, 'type' | 'points' | 'radiusM' | 'widthM'>;
+type Shape = Pick<Geofence, 'type' | 'points' | 'radiusM' | 'widthM'>;
 
 const maxCorners = 500;
 const circleCorners = 64;

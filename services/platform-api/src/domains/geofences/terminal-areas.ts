@@ -26,7 +26,7 @@ export interface AreaMessage {
 }
 
 /** Geofence in the form in which a terminal stores it. */
-export interface TerminalArea {
+interface TerminalArea {
   readonly kind: AreaKind;
   readonly encodeMessage: AreaMessage;
 }

@@ -42,7 +42,7 @@ export const locationResponseSchema = Type.Object(
 export type LocationResponse = Static<typeof locationResponseSchema>;
 
 /** Fields of a location response that are not part of the stored position. */
-export interface LocationFrame {
+interface LocationFrame {
   readonly vehicleId: number | null;
   readonly driverId: number | null;
   readonly address?: string | null;

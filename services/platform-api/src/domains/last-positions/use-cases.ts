@@ -75,7 +75,7 @@ async function withAddresses(
 }
 
 /** Vehicle with the number of its terminal. */
-export interface VehicleNumber {
+interface VehicleNumber {
   readonly vehicle_id: number;
   readonly vehicle_no: string;
   readonly imei: string | null;

@@ -27,7 +27,7 @@ export type RemovalDeps = Pick<Deps, 'bus' | 'database' | 'log' | 'records'>;
  * `canceled`: a user protected the file in time. Only `pending` and `completed` are stored (`doneAt`): every step can be
  * repeated, so a retry starts again at `pending`.
  */
-export type RemovalState = 'pending' | 'hidden' | 'completed' | 'canceled';
+type RemovalState = 'pending' | 'hidden' | 'completed' | 'canceled';
 
 /** Servers that did not respond; they are not called for each of their files. */
 export type UnavailableServers = Set<string>;

@@ -33,7 +33,7 @@ export const toMediaResponse = (media: Media, buildUrl: (id: number) => string):
 });
 
 /** Returns the URLs of a file: the thumbnail is opened by the URL of the file with another parameter. */
-export const toFileUrls = (
+const toFileUrls = (
   { preview }: Pick<Media, 'preview'>,
   url: string,
 ): { readonly url: string; readonly thumbnail_url: string | null } => ({

@@ -13,7 +13,7 @@ import type { Intent } from './schema.ts';
 type ReplyDeps = Pick<Deps, 'records' | 'database' | 'redis' | 'log' | 'config' | 'thresholds'>;
 
 /** Reply about a vehicle, as text for people and as data for machines. */
-export interface VehicleReply {
+interface VehicleReply {
   readonly text: string;
   readonly data: Record<string, unknown> | null;
 }

@@ -40,7 +40,7 @@ export async function resetIngested(
 }
 
 /** Positions or heartbeats that partners sent; each is stored once per account, number and time. */
-export class Ingested<T extends IngestedPosition | IngestedHeartbeat> {
+class Ingested<T extends IngestedPosition | IngestedHeartbeat> {
   readonly #database: Database;
   readonly #name: string;
 

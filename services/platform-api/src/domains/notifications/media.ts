@@ -3,7 +3,7 @@ import type { Notification } from './schema.ts';
 import { findNotification, updateIfUnchanged } from './store.ts';
 
 /** File of an alarm. */
-export type LinkedMedia = Notification['media'][number];
+type LinkedMedia = Notification['media'][number];
 
 /** Largest number of files of a notification; no alarm has as many. */
 const maxMedia = 50;

@@ -9,7 +9,7 @@ const resumeMs = dayMs;
 const maxRead = 5_000;
 
 /** Notifications that a client missed. */
-export interface Missed {
+interface Missed {
   /** In the order in which they were recorded. */
   readonly notifications: readonly Notification[];
   /** False if there are more than `limit`; the older ones are left out. */

@@ -3,7 +3,7 @@ import type { RecordStore } from '../../store/record-store.ts';
 import { findOpen } from './store.ts';
 
 /** Severities that count as open until they are acknowledged, the highest first. */
-export const openSeverities = ['critical', 'warning'] as const;
+const openSeverities = ['critical', 'warning'] as const;
 export type OpenSeverity = (typeof openSeverities)[number];
 
 /** Older events no longer mark a vehicle. */

@@ -7,7 +7,7 @@ import type { VehiclePreferences } from './schema.ts';
 import { findPreferencesOfVehicles } from './store.ts';
 
 /** Preferences of users for a vehicle. A user without stored preferences has the default. */
-export class VehiclePreferenceSet {
+class VehiclePreferenceSet {
   readonly #byUser: ReadonlyMap<number, WantedNotifications>;
 
   constructor(stored: readonly VehiclePreferences[]) {

@@ -62,7 +62,7 @@ export function withoutDriver<T extends object>(data: T): T {
  * Viewer of a notification: a user of the account, a driver of the account, who does not see its geofences, or a user
  * with a share.
  */
-export type NotificationViewer = 'own' | 'driver' | 'shared';
+type NotificationViewer = 'own' | 'driver' | 'shared';
 
 /** Converts a notification for a viewer. */
 export function toViewerResponse(

@@ -37,14 +37,14 @@ export const defaultTypes: readonly string[] = typeDefinitions
   .map(({ type }) => type);
 
 /** Calendar day. */
-export interface Day {
+interface Day {
   readonly year: number;
   readonly month: number;
   readonly day: number;
 }
 
 /** Time range, from its first millisecond to the first one after it. */
-export interface Window {
+interface Window {
   readonly fromMs: number;
   readonly toMs: number;
 }

@@ -2,7 +2,7 @@ import { type DeviceCommand, partnerCommandNumbers as proNos } from '@fleet/bus'
 import { readParameterValue } from '@fleet/jt808';
 
 /** A command in the format of the vendor hub. */
-export interface PartnerInstruction {
+interface PartnerInstruction {
   /** Message id of the command; decimal on the wire. */
   readonly proNo: number;
   /** Text, or JSON with the hub's field names. */

@@ -27,7 +27,7 @@ const cacheTtlMs = 3_000;
 const lookupTimeoutMs = 2_000;
 
 /** A device that has a record. */
-export interface RecordedDevice {
+interface RecordedDevice {
   readonly accountId: number;
   readonly recordedImei: string;
 }

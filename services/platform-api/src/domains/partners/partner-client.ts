@@ -53,7 +53,7 @@ interface HubRequest {
   readonly correlationId: string;
 }
 
-export type HubSettings = Pick<Config, 'PARTNER_COMMAND_ALLOW_HTTP' | 'PARTNER_COMMAND_ALLOWED_CIDRS'>;
+type HubSettings = Pick<Config, 'PARTNER_COMMAND_ALLOW_HTTP' | 'PARTNER_COMMAND_ALLOWED_CIDRS'>;
 
 /** Creates the guard of partners' servers from the settings. */
 export const partnerGuard = (config: HubSettings): SsrfGuard =>

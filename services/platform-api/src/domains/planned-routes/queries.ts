@@ -13,7 +13,7 @@ import { visibilityFilter } from './visibility.ts';
 type QueryDeps = { readonly records: RecordStore };
 
 /** A named position of a route: the route itself, or a waypoint. */
-export interface NamedPosition {
+interface NamedPosition {
   readonly id: string;
   readonly name: string;
   readonly routeName: string | null;

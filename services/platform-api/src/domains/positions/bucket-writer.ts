@@ -12,7 +12,7 @@ const knownDayTtlMs = dayMs;
 const knownDays = new WeakMap<Database, Set<string>>();
 
 /** Options of `appendPositions`. */
-export interface AppendOptions {
+interface AppendOptions {
   readonly maxPoints?: number;
   /** While it returns false, other writers have priority. */
   readonly isUrgent?: () => boolean;

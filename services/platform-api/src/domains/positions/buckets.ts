@@ -4,7 +4,7 @@ import type { Collection, Database } from '@fleet/storage';
 import type { Bucket, VehicleDays } from './schema.ts';
 
 /** Device time that a bucket covers. */
-export const bucketMs = 600_000;
+const bucketMs = 600_000;
 
 export const bucketCollection = (database: Database): Collection<Bucket> =>
   database.collection<Bucket>('position_buckets');

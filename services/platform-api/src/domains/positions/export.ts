@@ -8,7 +8,7 @@ export interface HistoryFile {
 }
 
 /** Vehicle and time window of a file. */
-export interface FileFrame {
+interface FileFrame {
   readonly vehicleNo: string;
   readonly name: string;
   readonly fromMs: number;

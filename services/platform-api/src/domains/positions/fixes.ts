@@ -2,7 +2,7 @@ import { distanceM, type Position } from '../../geometry/positions.ts';
 import type { LastLocation } from '../last-positions/schema.ts';
 
 /** The fields of a position that locate a vehicle. */
-export type Fix = Pick<LastLocation, 'latitude' | 'longitude' | 'gpsValid' | 'speed' | 'timestamp'>;
+type Fix = Pick<LastLocation, 'latitude' | 'longitude' | 'gpsValid' | 'speed' | 'timestamp'>;
 
 /** Faster than any road vehicle. A fix that implies a higher speed is a jump of the receiver. */
 const maxSpeedKmh = 250;
@@ -28,7 +28,7 @@ export interface AcceptedFix {
 }
 
 /** A fix relative to the previous one. */
-export type FixResult =
+type FixResult =
   | { readonly kind: 'first' | 'moved' | 'relocated'; readonly accepted: AcceptedFix; readonly distanceM: number }
   | { readonly kind: 'jump'; readonly accepted: AcceptedFix; readonly distanceM: 0 };
 

@@ -115,7 +115,7 @@ function measureDistance(
  * The stored form of a vehicle's `odometer_km`: the value that the user set, and the distance of the terminal at that
  * time.
  */
-export interface OdometerOffset {
+interface OdometerOffset {
   readonly odometerKm: number;
   /** Absent in records stored before distances were counted. */
   readonly odometerTravelledKm?: number;

@@ -10,7 +10,7 @@ import { deleteDay, downsampleDay, listVehicleDays } from './vehicle-days.ts';
 type RetentionDeps = Pick<Deps, 'database' | 'config'>;
 
 /** Returns for how many days an account retains all points. */
-export type FullHistoryDays = (accountId: number) => Promise<number>;
+type FullHistoryDays = (accountId: number) => Promise<number>;
 
 const downsampleIntervalMs = 300_000;
 

@@ -37,13 +37,13 @@ type Store = Pick<Deps, 'records'>;
 type UserOf = Pick<Caller, 'accountId' | 'userId'>;
 
 /** The preferences of a user, with their record. */
-export interface UserPreferences {
+interface UserPreferences {
   readonly record: StoredPreferences;
   readonly values: Preferences;
 }
 
 /** The configuration of an account, with its record. */
-export interface AccountConfig {
+interface AccountConfig {
   readonly record: StoredConfig;
   readonly values: GlobalConfig;
 }

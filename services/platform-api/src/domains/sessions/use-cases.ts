@@ -18,7 +18,7 @@ import type { Session } from './schema.ts';
 import { findSessionById, markUsed, removeSessionsBefore, replaceRefresh, sessionsIn } from './store.ts';
 
 /** Origin of a log-in. */
-export interface Origin {
+interface Origin {
   readonly ip: string;
   readonly userAgent: string | null;
 }
@@ -59,13 +59,13 @@ export async function useSession(
 }
 
 /** Result of a refresh. */
-export type Refreshed<R> =
+type Refreshed<R> =
   | { readonly kind: 'refreshed'; readonly refreshToken: string; readonly result: R }
   | { readonly kind: 'reused'; readonly session: Session }
   | { readonly kind: 'expired' | 'unknown' };
 
 /** A request to refresh a session. */
-export interface RefreshRequest {
+interface RefreshRequest {
   readonly refreshToken: string;
   readonly ip: string;
   /** Whether the spent token can be exchanged again for a short time, because tabs of a browser share a cookie. */

@@ -6,7 +6,7 @@ import { readCsv } from './csv.ts';
 import type { TollGateFields, TollRate } from './schema.ts';
 
 /** The gates of a file, and the numbers of its invalid rows (from 1, without the header). */
-export interface ReadFile {
+interface ReadFile {
   readonly gates: readonly TollGateFields[];
   readonly badRows: readonly number[];
 }

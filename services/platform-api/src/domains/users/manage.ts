@@ -18,7 +18,7 @@ import { changeUser, findUser, firstOwner, hasOtherOwner, recordUser } from './u
 type Parts = Pick<Deps, 'records' | 'bus' | 'log'>;
 
 /** The fields of a user in a body. */
-export interface GivenUser {
+interface GivenUser {
   readonly name?: string | undefined;
   readonly email?: string | null | undefined;
   readonly phone_number?: string | null | undefined;
@@ -30,7 +30,7 @@ export interface GivenUser {
 }
 
 /** The changes of a user in a body. */
-export interface GivenChange extends GivenUser {
+interface GivenChange extends GivenUser {
   readonly disabled?: boolean | undefined;
   /** Required if users change their own password. */
   readonly current_password?: string | undefined;

@@ -5,7 +5,7 @@ const maxDepth = 8;
 const maxNameLength = 100;
 
 /** The fields that define the shape of a tree. */
-export interface GroupNode {
+interface GroupNode {
   readonly _id: number;
   readonly parentGroup: number | null;
 }

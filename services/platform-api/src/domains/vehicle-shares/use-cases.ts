@@ -4,7 +4,7 @@ import type { SharePermission } from './schema.ts';
 import { findEnded, findSharedBy, findSharedWith, removeShare } from './store.ts';
 
 /** Dependencies of share lookups. */
-export interface SharingStore {
+interface SharingStore {
   readonly records: RecordStore;
 }
 

@@ -69,7 +69,7 @@ const ownerOf = (vehicleId: number, { terminalSinceMs }: Pick<VehicleState, 'ter
   `${vehicleId}@${terminalSinceMs ?? ''}`;
 
 /** The Redis key of an offset, its expected value (empty: any, or none) and its next value. */
-export interface OffsetChange {
+interface OffsetChange {
   readonly key: string;
   readonly expected: string;
   readonly next: string;

@@ -23,7 +23,7 @@ import { removeVehicle } from './vehicle-deletion.ts';
 import { accessTo, assertOwnVehicle, vehicleNotFound, visibleVehicle } from './visibility.ts';
 
 /** Dependencies of the functions that change vehicles. */
-export type ChangeDeps = Pick<Deps, 'records' | 'redis' | 'log' | 'commandClient' | 'bus' | 'thresholds'>;
+type ChangeDeps = Pick<Deps, 'records' | 'redis' | 'log' | 'commandClient' | 'bus' | 'thresholds'>;
 
 const toOwnResponse = (deps: ChangeDeps, caller: Caller, vehicle: Vehicle): Promise<VehicleResponse> =>
   toCurrentResponse(deps, { vehicle, ...accessTo(vehicle, caller, undefined) });

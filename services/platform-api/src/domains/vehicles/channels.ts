@@ -12,7 +12,7 @@ import { vehicleCollection } from './store.ts';
 const responseTimeoutMs = 3_000;
 
 /** Dependencies of the query for cameras. */
-export interface ChannelDeps {
+interface ChannelDeps {
   readonly records: RecordStore;
   readonly redis: Redis;
   readonly commandClient: Pick<DeviceCommandClient, 'send'>;

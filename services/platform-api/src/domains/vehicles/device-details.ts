@@ -15,7 +15,7 @@ type Schemas = typeof deviceDetailSchemas;
 type CamelCase<S extends string> = S extends `${infer A}_${infer B}` ? `${A}${Capitalize<CamelCase<B>>}` : S;
 
 /** Details as responses contain them. */
-export type DeviceDetails = { readonly [K in keyof Schemas]: Static<Schemas[K]> };
+type DeviceDetails = { readonly [K in keyof Schemas]: Static<Schemas[K]> };
 
 /** Details as they are stored: in camelCase, without those that were not reported. */
 export type StoredDeviceDetails = { readonly [K in keyof Schemas as CamelCase<K>]?: NonNullable<DeviceDetails[K]> };

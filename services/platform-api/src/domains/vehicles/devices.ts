@@ -5,7 +5,7 @@ import type { VehicleLiveState } from './live-states.ts';
 import type { DeviceResponse } from './schema.ts';
 
 /** Data of a terminal besides its session; `_id` is the canonical number. */
-export interface DeviceRecord extends StoredDeviceDetails {
+interface DeviceRecord extends StoredDeviceDetails {
   readonly _id: string;
   readonly edition?: '2011' | '2013' | '2019';
   /** Time of the last recorded activity: a connect, a disconnect, or a message about the terminal itself. */

@@ -162,7 +162,7 @@ export const vehiclesById = async (
   new Map((await vehicleCollection(records).findMany(scope, ids)).map((vehicle) => [vehicle._id, vehicle]));
 
 /** Vehicle that a tool or the initial setup creates. */
-export interface VehicleInput {
+interface VehicleInput {
   readonly accountId: number;
   readonly ownerUserId: number;
   readonly vehicleNo: string;

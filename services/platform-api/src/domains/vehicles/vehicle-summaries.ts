@@ -4,7 +4,7 @@ import type { VehicleResponse } from './schema.ts';
 import { type Viewer, visibleVehicles } from './visibility.ts';
 
 /** Vehicle as the responses of other domains contain it. */
-export type VehicleSummary = Pick<VehicleResponse, 'id' | 'vehicle_no' | 'name' | 'imei' | 'state' | 'location'>;
+type VehicleSummary = Pick<VehicleResponse, 'id' | 'vehicle_no' | 'name' | 'imei' | 'state' | 'location'>;
 
 /** Returns those of the vehicles that the caller may see, by id. */
 export async function findVehicleSummaries(

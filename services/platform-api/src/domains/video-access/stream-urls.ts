@@ -3,13 +3,13 @@ import type { Caller } from '../../access/caller.ts';
 import type { StreamResponse } from '../dashcam/schema.ts';
 
 /** Addresses of one stream, by the kind of player. */
-export type StreamAddresses = Pick<StreamResponse, 'stream_url' | 'ws_flv_url' | 'hls_url'>;
+type StreamAddresses = Pick<StreamResponse, 'stream_url' | 'ws_flv_url' | 'hls_url'>;
 
 /** The same for one user, with a token. */
 export type StreamUrls = StreamAddresses & Pick<StreamResponse, 'talk_url' | 'token_expires_at'>;
 
 /** A live stream; its number is canonical. */
-export interface LiveStream {
+interface LiveStream {
   readonly imei: string;
   readonly channel: number;
   /** True if the user chose the main stream. */

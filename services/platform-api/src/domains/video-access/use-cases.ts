@@ -19,7 +19,7 @@ export interface VideoAccessDeps {
 }
 
 /** A caller with the device and the address of the request. */
-export interface VideoRequest {
+interface VideoRequest {
   readonly caller: KnownVideoCaller;
   readonly imei?: string | undefined;
   /** Address of the client, for API keys that are restricted to addresses. */

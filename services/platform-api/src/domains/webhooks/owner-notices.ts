@@ -14,7 +14,7 @@ export type NoticeDeps = Pick<Deps, 'records' | 'notifications' | 'redis' | 'log
 };
 
 /** The notice to send. */
-export type Notice = Static<typeof notifyWebhookOwner.request>;
+type Notice = Static<typeof notifyWebhookOwner.request>;
 
 /**
  * Notifies the owner that a webhook is failing: by a notification of the vehicle, and by e-mail. Returns false if no

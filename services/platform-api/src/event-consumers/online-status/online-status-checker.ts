@@ -26,7 +26,7 @@ const contendedRetryMs = 200;
 const marginMs = 1_000;
 
 /** Dependencies of a checker. */
-export interface CheckerDeps extends EventConsumerDeps {
+interface CheckerDeps extends EventConsumerDeps {
   readonly store: OnlineStatusStore;
   readonly schedule: DelayedJobs;
 }

@@ -32,7 +32,7 @@ export interface OnRoad {
 }
 
 /** An edge out of a node. */
-export interface Way {
+interface Way {
   readonly segment: Segment;
   readonly to: number;
 }

@@ -11,7 +11,7 @@ export interface Driven {
 }
 
 /** A path from one position on a road to another. */
-export interface FoundPath {
+interface FoundPath {
   readonly line: readonly Position[];
   readonly lengthM: number;
   readonly driven: readonly Driven[];

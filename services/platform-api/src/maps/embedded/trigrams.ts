@@ -24,7 +24,7 @@ export function trigramsOf(text: string, isOpen = false): Set<string> {
 }
 
 /** A matching text. */
-export interface Hit {
+interface Hit {
   /** Index in the list of texts. */
   readonly at: number;
   /** Share of the query that the text contains, 0 to 1. */

@@ -28,7 +28,7 @@ export class ProviderRefusal extends Error {
 }
 
 /** Address and limits of a provider. */
-export interface HttpProviderOptions {
+interface HttpProviderOptions {
   readonly url: string;
   readonly timeoutMs: number;
   readonly userAgent: string;

@@ -2,7 +2,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 /** A received request. */
-export interface Received {
+interface Received {
   readonly method: string;
   readonly url: URL;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;

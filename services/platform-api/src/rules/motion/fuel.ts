@@ -22,7 +22,7 @@ interface Change {
 }
 
 /** Levels of the last minutes. */
-export interface FuelState {
+interface FuelState {
   /** Levels that are higher than all later ones, oldest first. */
   readonly highs: readonly Level[];
   /** Levels that are lower than all later ones. */

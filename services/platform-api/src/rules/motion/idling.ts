@@ -2,7 +2,7 @@ import { findingAt } from '../finding.ts';
 import { noFindings, type Outcome, type Rule } from '../rule.ts';
 
 /** A stop with the ignition on. */
-export interface IdlingState {
+interface IdlingState {
   readonly sinceMs: number;
   /** Device time of the newest counted report. */
   readonly ms: number;

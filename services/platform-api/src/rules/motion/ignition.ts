@@ -2,7 +2,7 @@ import { findingAt } from '../finding.ts';
 import { noFindings, type Outcome, type Rule } from '../rule.ts';
 
 /** Last reported ignition. */
-export interface IgnitionState {
+interface IgnitionState {
   readonly isOn: boolean;
 }
 

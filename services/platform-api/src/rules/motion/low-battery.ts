@@ -2,7 +2,7 @@ import { findingAt } from '../finding.ts';
 import { noFindings, type Outcome, type Rule } from '../rule.ts';
 
 /** The battery is low and was reported. */
-export interface LowBatteryState {
+interface LowBatteryState {
   readonly isLow: true;
 }
 

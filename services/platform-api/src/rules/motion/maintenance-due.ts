@@ -2,7 +2,7 @@ import { findingAt } from '../finding.ts';
 import { noFindings, type Outcome, type Rule } from '../rule.ts';
 
 /** The last reported service. */
-export interface MaintenanceState {
+interface MaintenanceState {
   readonly serviceKm: number;
 }
 

@@ -4,7 +4,7 @@ import { noFindings, type Outcome, type Rule } from '../rule.ts';
 import type { RuleSettings } from '../rule-settings.ts';
 
 /** The last reported night. */
-export interface NightState {
+interface NightState {
   /** Local day of its beginning, as days since 1970. */
   readonly night: number;
 }

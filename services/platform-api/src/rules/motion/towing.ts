@@ -2,7 +2,7 @@ import { findingAt } from '../finding.ts';
 import { noFindings, type Outcome, type Rule } from '../rule.ts';
 
 /** A vehicle with its ignition off. */
-export interface TowingState {
+interface TowingState {
   readonly isRaised?: true;
   /** Start of its stop after it was towed; device time. */
   readonly standsSinceMs?: number;
