@@ -2101,7 +2101,7 @@ export type paths = {
         };
         /**
          * Get delivery statistics
-         * @description Covers the last 24 hours.
+         * @description Covers the last 24 hours, or `hours`.
          *
          *     Roles: `superadmin`, `owner`, `admin`, `manager`. The key requires the scope `webhook`.
          */
@@ -3164,6 +3164,17 @@ export type components = {
             attempt_count: number;
             next_attempt_at: string | null;
             completed_at: string | null;
+            /** @description The newest attempt; null before the first. */
+            last_attempt: {
+                /**
+                 * Format: date-time
+                 * @example 2026-01-31T08:15:30.000Z
+                 */
+                started_at: string;
+                duration_ms: number;
+                status_code: number | null;
+                error_code: ("dns_error" | "blocked_address" | "connect_timeout" | "connection_refused" | "connection_reset" | "tls_error" | "timeout" | "response_too_large") | null;
+            } | null;
         };
         DeliveryDetails: {
             id: number;
@@ -3189,6 +3200,17 @@ export type components = {
             attempt_count: number;
             next_attempt_at: string | null;
             completed_at: string | null;
+            /** @description The newest attempt; null before the first. */
+            last_attempt: {
+                /**
+                 * Format: date-time
+                 * @example 2026-01-31T08:15:30.000Z
+                 */
+                started_at: string;
+                duration_ms: number;
+                status_code: number | null;
+                error_code: ("dns_error" | "blocked_address" | "connect_timeout" | "connection_refused" | "connection_reset" | "tls_error" | "timeout" | "response_too_large") | null;
+            } | null;
             request: {
                 headers: {
                     [key: string]: string;
@@ -4732,6 +4754,17 @@ export type components = {
             success_rate: number | null;
             p50_ms: number | null;
             p95_ms: number | null;
+            /** @description With `buckets`: ended deliveries by their creation, oldest first. */
+            series?: {
+                /**
+                 * Format: date-time
+                 * @example 2026-01-31T08:15:30.000Z
+                 */
+                from: string;
+                succeeded: number;
+                failed: number;
+                skipped: number;
+            }[];
         };
         WebhookWithSecret: {
             id: number;
@@ -21349,7 +21382,12 @@ export interface operations {
     };
     getWebhookStats: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Length of the time span until now. Default: 24. */
+                hours?: number;
+                /** @description Adds `series` with this number of equal parts. */
+                buckets?: number;
+            };
             header?: never;
             path: {
                 /**

@@ -64,6 +64,7 @@ export const liveEventTypes = [
   'stream',
   'media',
   'vehicle',
+  'delivery',
 ] as const;
 
 /** One of `liveEventTypes`. */
@@ -88,6 +89,8 @@ export const liveEvents = defineEvent({
         /** With `stream`: several replicas forward one event. */
         order: Type.Optional(eventSequence),
         startId: Type.Optional(streamStartId),
+        /** With `delivery`: only this user receives the event. */
+        userId: Type.Optional(id),
       }),
     ),
   }),

@@ -2,18 +2,20 @@ import { createHash } from 'node:crypto';
 import type { AnyBulkWriteOperation, Filter } from 'mongodb';
 import type { Batcher } from './batcher.ts';
 import { createInsertBatcher, createReadBatcher, createWriteBatcher } from './collection-batchers.ts';
-import { computeDeliveryStats } from './delivery-statistics.ts';
+import { computeDeliverySeries, computeDeliveryStats } from './delivery-statistics.ts';
 import { type Collection, type Database, dropIndexIfExists } from './mongo.ts';
 import { Sequence } from './sequence.ts';
 import type {
   AttemptRecord,
   AttemptTrigger,
+  DeliveryBucket,
   DeliveryClaim,
   DeliveryFilter,
   DeliveryRecord,
   DeliveryStats,
   DeliveryStatus,
   DeliverySummary,
+  LastAttempt,
 } from './webhook-types.ts';
 
 /** Attempts that a delivery stores; the count continues. */
@@ -46,6 +48,14 @@ interface DeliveryUpdate {
   /** With `pending`. */
   readonly nextAttemptAtMs: number | null;
 }
+
+/** Returns the fields of an attempt that lists show. */
+export const toLastAttempt = ({ startedAtMs, durationMs, statusCode, errorCode }: AttemptRecord): LastAttempt => ({
+  startedAtMs,
+  durationMs,
+  statusCode,
+  errorCode,
+});
 
 /** Position in a list of deliveries; the number breaks ties. */
 interface DeliveryPage {
@@ -146,6 +156,7 @@ export class DeliveryRepository {
       attemptCount: attempt.number,
       roundAttempts: claimed.roundAttempts + 1,
       attempts: [...claimed.attempts, attempt].slice(-maxStoredAttempts),
+      lastAttempt: toLastAttempt(attempt),
       request,
       nextAttemptAtMs,
       trigger: status === 'pending' ? 'schedule' : claimed.trigger,
@@ -242,6 +253,11 @@ export class DeliveryRepository {
   /** Returns statistics of the deliveries created since a time. */
   stats(webhookId: number, sinceMs: number): Promise<DeliveryStats> {
     return computeDeliveryStats(this.#deliveries, webhookId, sinceMs);
+  }
+
+  /** Returns the numbers of ended deliveries in equal parts of a time span, oldest first. */
+  series(webhookId: number, span: { sinceMs: number; untilMs: number; buckets: number }): Promise<DeliveryBucket[]> {
+    return computeDeliverySeries(this.#deliveries, webhookId, span);
   }
 
   /** Deletes deliveries created before a time; returns their number. */

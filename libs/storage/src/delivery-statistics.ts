@@ -1,5 +1,5 @@
 import type { Collection } from './mongo.ts';
-import type { DeliveryRecord, DeliveryStats, DeliveryStatus } from './webhook-types.ts';
+import type { DeliveryBucket, DeliveryRecord, DeliveryStats, DeliveryStatus } from './webhook-types.ts';
 
 /** Newest deliveries whose attempts are read for percentiles. */
 const sampleSize = 5_000;
@@ -37,6 +37,24 @@ export async function computeDeliveryStats(
     p50Ms: percentile(durations, 0.5),
     p95Ms: percentile(durations, 0.95),
   };
+}
+
+/** Returns the numbers of ended deliveries by the time of their creation, in equal parts of a time span. */
+export function computeDeliverySeries(
+  deliveries: Collection<DeliveryRecord>,
+  webhookId: number,
+  { sinceMs, untilMs, buckets }: { sinceMs: number; untilMs: number; buckets: number },
+): Promise<DeliveryBucket[]> {
+  const widthMs = (untilMs - sinceMs) / buckets;
+  const startOf = (index: number): number => Math.round(sinceMs + index * widthMs);
+  const countBucket = async (_unused: unknown, index: number): Promise<DeliveryBucket> => {
+    const createdAtMs = { $gte: startOf(index), $lt: startOf(index + 1) };
+    const count = (status: DeliveryStatus): Promise<number> =>
+      deliveries.countDocuments({ webhookId, createdAtMs, status });
+    const [succeeded, failed, skipped] = await Promise.all([count('succeeded'), count('failed'), count('skipped')]);
+    return { fromMs: startOf(index), succeeded, failed, skipped };
+  };
+  return Promise.all(Array.from({ length: buckets }, countBucket));
 }
 
 /** Returns the nearest-rank percentile of sorted numbers. */

@@ -1,7 +1,7 @@
 export { allocateIds } from './allocate-ids.ts';
 export { compareAndSet } from './compare-and-set.ts';
 export { DelayedJobs } from './delayed-jobs.ts';
-export { type DeliveryRepository } from './delivery-repository.ts';
+export { type DeliveryRepository, toLastAttempt } from './delivery-repository.ts';
 export type { DeliverySchedule } from './delivery-schedule.ts';
 export {
   claimDevice,
@@ -101,11 +101,13 @@ export {
   attemptErrors,
   type CustomHeader,
   currentHealth,
+  type DeliveryBucket,
   type DeliveryRecord,
   type DeliveryStats,
   type DeliverySummary,
   type DueDelivery,
   deliveryStatuses,
+  type LastAttempt,
   type WebhookHealth,
   type WebhookNotice,
   type WebhookRecord,

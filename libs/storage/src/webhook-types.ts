@@ -121,6 +121,9 @@ export interface AttemptRecord {
   readonly responseBody: string | null;
 }
 
+/** The newest attempt of a delivery, without the response. */
+export type LastAttempt = Pick<AttemptRecord, 'startedAtMs' | 'durationMs' | 'statusCode' | 'errorCode'>;
+
 /** A notification for a webhook: a document of the collection `webhook_deliveries`. */
 export interface DeliveryRecord {
   /** 24 hex digits, the same for the same webhook and notification. */
@@ -147,6 +150,8 @@ export interface DeliveryRecord {
   readonly body: string;
   /** Newest attempts. */
   readonly attempts: readonly AttemptRecord[];
+  /** For lists, which do not read the attempts. Absent before the first attempt. */
+  readonly lastAttempt?: LastAttempt;
   /** Headers of the newest attempt, with masked secrets; null before the first. */
   readonly request: { readonly headers: readonly CustomHeader[]; readonly body: string } | null;
   readonly createdAtMs: number;
@@ -208,4 +213,12 @@ export interface DeliveryStats {
   /** Durations of the attempts; null without any. */
   readonly p50Ms: number | null;
   readonly p95Ms: number | null;
+}
+
+/** Ended deliveries that were created in one part of a time span. */
+export interface DeliveryBucket {
+  readonly fromMs: number;
+  readonly succeeded: number;
+  readonly failed: number;
+  readonly skipped: number;
 }

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { request, webhookRequests } from '@fleet/bus';
+import { type LiveEvents, liveEvents, request, subscribe, webhookRequests } from '@fleet/bus';
 import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { DispatcherHarness } from './testing/harness.ts';
@@ -40,6 +40,37 @@ const sosNotification = (id: number, title: string) => ({
 });
 
 describe('a delivery', () => {
+  it('is published after each attempt for the user of the webhook', async () => {
+    const published: LiveEvents['events'] = [];
+    const onError = (error: unknown): void => {
+      throw error;
+    };
+    const listening = subscribe(harness.bus, liveEvents, onError, ({ events }) => void published.push(...events));
+    await harness.bus.nc.flush();
+    let attempts = 0;
+    const receiver = await receive((response) => {
+      attempts += 1;
+      response.writeHead(attempts === 1 ? 500 : 204).end();
+    });
+    const webhook = await harness.createWebhook(receiver.url());
+    await harness.publishNotification(webhook.userId);
+    await harness.waitForStatuses(webhook, 1);
+    await waitFor(() => published.length === 2);
+    listening.stop();
+    const { _id, vehicleId } = await harness.findDelivery(webhook);
+    expect(published).toMatchObject([
+      { data: { status: 'pending', attempt_count: 1, last_attempt: { status_code: 500 } } },
+      { data: { status: 'succeeded', attempt_count: 2, next_attempt_at: null, last_attempt: { status_code: 204 } } },
+    ]);
+    for (const event of published)
+      expect(event).toMatchObject({
+        type: 'delivery',
+        userId: webhook.userId,
+        vehicleId,
+        data: { delivery_id: _id, webhook_id: webhook._id },
+      });
+  });
+
   it('is one POST with the envelope of the interface, field by field', async () => {
     const receiver = await receive(respondWith(204));
     const webhook = await harness.createWebhook(receiver.url('/a/hook?key=1&b=%20'), {

@@ -33,8 +33,9 @@ import { createTrustStore } from './net/connections.ts';
 import { type EndpointBulkhead, EndpointBulkheads } from './net/endpoint-bulkhead.ts';
 import { Subscribers } from './store/subscribers.ts';
 import { WebhookHealthWriter } from './store/webhook-health-writer.ts';
-import { Attempts } from './use-cases/attempts.ts';
+import { type AttemptDeps, Attempts } from './use-cases/attempts.ts';
 import { FailureNotices } from './use-cases/failure-notices.ts';
+import { publishDelivery } from './use-cases/publish-delivery.ts';
 import type { SendDeps } from './use-cases/send-attempt.ts';
 import { Sweep } from './use-cases/sweep.ts';
 
@@ -181,7 +182,8 @@ function startDispatching(deps: DispatcherDeps): void {
     waitsMs: parseNumbers(config.WEBHOOK_RETRY_WAITS_MS),
     overloadWaitMs: config.WEBHOOK_OVERLOAD_WAIT_MS,
   };
-  const attempts = new Attempts({ records, subscribers, health, bulkheads, send, plan, metrics, onError });
+  const onAttempt: AttemptDeps['onAttempt'] = (delivery, change) => publishDelivery(bus, delivery, change);
+  const attempts = new Attempts({ records, subscribers, health, bulkheads, send, plan, metrics, onAttempt, onError });
   const replayPerSecond = config.WEBHOOK_REPLAY_PER_SECOND;
   const sweep: Sweep = new Sweep({ records, attempts, bulkheads, replayPerSecond, onError });
   lifecycle.onStop('lanes', () => bulkheads.close());

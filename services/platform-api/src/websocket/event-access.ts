@@ -16,6 +16,7 @@ const requiredPermission: Readonly<Record<LiveEventType, SharePermission>> = {
   upload: 'history_video',
   stream: 'view',
   media: 'view',
+  delivery: 'notifications',
 };
 
 /** Scopes of the API key, any of which an event requires, as requests do. */
@@ -23,11 +24,13 @@ const requiredScopes: Readonly<Partial<Record<LiveEventType, readonly KeyScope[]
   media: ['video'],
   stream: ['command', 'video'],
   upload: ['command', 'video'],
+  delivery: ['webhook'],
 };
 
 /** Returns what the user may see of an event; null if the user or the API key may not receive it. */
 export function eventAccess(visibility: UserVisibility, event: OutgoingEvent): EventAccess | null {
-  const { accountId, vehicleId, type } = event;
+  const { accountId, vehicleId, type, userId } = event;
+  if (userId !== undefined && userId !== visibility.caller.userId) return null;
   const access = visibility.accessTo(accountId, vehicleId);
   if (access === null || !access.permissions.includes(requiredPermission[type])) return null;
   const scopes = requiredScopes[type];

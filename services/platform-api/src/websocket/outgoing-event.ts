@@ -30,14 +30,17 @@ export class OutgoingEvent {
   readonly type: LiveEventType;
   readonly atMs: number;
   readonly data: Readonly<Record<string, unknown>>;
+  /** The only user who receives the event; undefined for events of all users. */
+  readonly userId: number | undefined;
   readonly #messages: { [audience in Audience]?: Buffer } = {};
 
-  constructor(accountId: number, { vehicleId, type, atMs, data }: LiveEvent) {
+  constructor(accountId: number, { vehicleId, type, atMs, data, userId }: LiveEvent) {
     this.accountId = accountId;
     this.vehicleId = vehicleId;
     this.type = type;
     this.atMs = atMs;
     this.data = data;
+    this.userId = userId;
   }
 
   /** Device time of a position; the newest one wins. */

@@ -234,6 +234,20 @@ describe('visibility of events', () => {
     expect(client.of('location')).toEqual([]);
   });
 
+  it('sends the deliveries of a webhook to its user only', async () => {
+    const [own, other] = [await live.as(harness.ours.owner), await live.as(await plainUser())];
+    for (const client of [own, other]) {
+      client.send({ type: 'subscribe', vehicles: 'all', events: ['delivery', 'status'] });
+      await client.next('subscribed');
+    }
+    const data = { webhook_id: 3, delivery_id: '0'.repeat(24), status: 'succeeded' };
+    const status = { type: 'status', data: { vehicle_id: vehicleId, state: 'idle' } } as const;
+    publish([{ type: 'delivery', userId: harness.ours.owner.id, data }, status]);
+    expect((await own.next('delivery')).data).toEqual(data);
+    await other.next('status');
+    expect(other.of('delivery')).toEqual([]);
+  });
+
   it('applies the notification preferences of each user', async () => {
     const user = await plainUser();
     const client = await live.as(user);

@@ -55,6 +55,7 @@ beforeEach(() => {
     },
     plan: { waitsMs: [1], overloadWaitMs: 1 },
     metrics: createDispatcherMetrics(),
+    onAttempt: () => undefined,
     onError: (error) => {
       throw error;
     },

@@ -4,6 +4,7 @@ import type { DispatcherMetrics } from '../metrics.ts';
 import type { EndpointBulkhead, EndpointBulkheads } from '../net/endpoint-bulkhead.ts';
 import { isEnabled, type Subscriber, type Subscribers } from '../store/subscribers.ts';
 import type { WebhookHealthWriter } from '../store/webhook-health-writer.ts';
+import type { DeliveryChange } from './publish-delivery.ts';
 import { type AttemptOutcome, type AttemptRequest, type SendDeps, sendAttempt } from './send-attempt.ts';
 
 /** Dependencies of attempts. */
@@ -15,6 +16,8 @@ export interface AttemptDeps {
   readonly send: SendDeps;
   readonly plan: RetryPlan;
   readonly metrics: DispatcherMetrics;
+  /** Called after an attempt was recorded. */
+  readonly onAttempt: (delivery: DeliveryRecord, change: DeliveryChange) => void;
   readonly onError: (error: unknown) => void;
 }
 
@@ -159,6 +162,7 @@ export class Attempts {
     if (nextAttemptAtMs !== null) await records.schedule.set({ _id, webhookId, dueAtMs: nextAttemptAtMs });
     const status = outcome.isSuccess ? 'succeeded' : nextAttemptAtMs === null ? 'failed' : 'pending';
     await records.deliveries.recordAttempt(claimed, { status, attempt, request, nextAttemptAtMs });
+    this.#deps.onAttempt(claimed, { status, attempt, nextAttemptAtMs });
     if (outcome.isSuccess) health.recordSuccess(webhook._id);
     else health.recordFailure(webhook._id, { isGone, vehicleId });
     if (status !== 'pending') metrics.deliveries.inc({ status });

@@ -93,7 +93,7 @@ describe('deliveries', () => {
     const { status, items, body } = await client.get(`${at}/deliveries`);
     expect(status).toBe(200);
     expect(items).toEqual([
-      expect.objectContaining({ delivery_id: second, status: 'skipped', next_attempt_at: null, completed_at: null }),
+      expect.objectContaining({ delivery_id: second, status: 'skipped', next_attempt_at: null, last_attempt: null }),
       {
         id: expect.any(Number),
         version: 2,
@@ -108,6 +108,12 @@ describe('deliveries', () => {
         attempt_count: 1,
         next_attempt_at: null,
         completed_at: expect.any(String),
+        last_attempt: {
+          started_at: new Date(attempt.startedAtMs).toISOString(),
+          duration_ms: 120,
+          status_code: 500,
+          error_code: null,
+        },
       },
     ]);
     expect(body).toMatchObject({ meta: { pagination: { total: 2 } } });
@@ -172,6 +178,22 @@ describe('deliveries', () => {
       p50_ms: 20,
       p95_ms: 900,
     });
+  });
+
+  it('are counted in equal parts of a chosen time span', async () => {
+    const nowMs = Date.now();
+    await attempted(await add({}, nowMs - 90 * 60_000), 'failed');
+    for (const minutes of [10, 20]) await attempted(await add({}, nowMs - minutes * 60_000), 'succeeded');
+    await add({ status: 'skipped' }, nowMs - 5 * 60_000);
+    const { data } = await client.get(`${at}/stats?hours=2&buckets=2`);
+    expect(data).toMatchObject({ total: 4, succeeded: 2, failed: 1 });
+    expect(data['series']).toEqual([
+      { from: expect.any(String), succeeded: 0, failed: 1, skipped: 0 },
+      { from: expect.any(String), succeeded: 2, failed: 0, skipped: 1 },
+    ]);
+    expect((await client.get(`${at}/stats?hours=1`)).data).toMatchObject({ total: 3, failed: 0 });
+    for (const wrong of ['hours=0', 'hours=169', 'buckets=49'])
+      expect((await client.get(`${at}/stats?${wrong}`)).status).toBe(400);
   });
 
   it('are canceled with their webhook while they are pending', async () => {

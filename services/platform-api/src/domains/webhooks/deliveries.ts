@@ -1,8 +1,9 @@
 import { BusError, type RequestOptions, request, webhookRequests } from '@fleet/bus';
-import { AppError, dayMs, type Page, type Pagination, parseSort, type RequestContext } from '@fleet/service-kit';
+import { AppError, hourMs, type Page, type Pagination, parseSort, type RequestContext } from '@fleet/service-kit';
 import {
   type AttemptRecord,
   currentHealth,
+  type DeliveryBucket,
   type DeliveryRecord,
   type DeliveryStats,
   type DeliverySummary,
@@ -11,7 +12,13 @@ import type { Caller } from '../../access/caller.ts';
 import type { Deps } from '../../platform/deps.ts';
 import { parseTimestamp } from '../../platform/timestamps.ts';
 import { requireKnownFilter, requireKnownType } from '../notifications/rules.ts';
-import { type ListDeliveriesQuery, type ReplayBody, replayedStatuses, type TestBody } from './delivery-schema.ts';
+import {
+  type ListDeliveriesQuery,
+  type ReplayBody,
+  replayedStatuses,
+  type StatsQuery,
+  type TestBody,
+} from './delivery-schema.ts';
 import { toStatus } from './rules.ts';
 import { webhookRepository } from './store.ts';
 import { auditWebhook, getWebhook } from './use-cases.ts';
@@ -125,15 +132,29 @@ export async function replayDeliveries(
   return queued;
 }
 
-/** Returns statistics of the deliveries of the last 24 hours. */
+/** Statistics of a webhook; the series is null unless it was requested. */
+export interface WebhookStats {
+  readonly stats: DeliveryStats;
+  readonly series: readonly DeliveryBucket[] | null;
+}
+
+const defaultHours = 24;
+
+/** Returns statistics of the deliveries of the last hours. */
 export async function webhookStats(
   deps: DeliveryDeps,
   caller: Caller,
   id: number,
+  { hours = defaultHours, buckets }: StatsQuery,
   nowMs = Date.now(),
-): Promise<DeliveryStats> {
+): Promise<WebhookStats> {
   await getWebhook(deps, caller, id);
-  return webhookRepository(deps).deliveries.stats(id, nowMs - dayMs);
+  const { deliveries } = webhookRepository(deps);
+  const sinceMs = nowMs - hours * hourMs;
+  return {
+    stats: await deliveries.stats(id, sinceMs),
+    series: buckets === undefined ? null : await deliveries.series(id, { sinceMs, untilMs: nowMs, buckets }),
+  };
 }
 
 async function withTimeout<T>(pending: Promise<T>): Promise<T> {

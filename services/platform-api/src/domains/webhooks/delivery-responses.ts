@@ -1,8 +1,19 @@
-import type { AttemptRecord, DeliveryRecord, DeliveryStats, DeliverySummary } from '@fleet/storage';
+import type { AttemptRecord, DeliveryRecord, DeliverySummary, LastAttempt } from '@fleet/storage';
+import type { WebhookStats } from './deliveries.ts';
 import type { AttemptResponse, DeliveryDetails, DeliveryResponse, StatsResponse } from './delivery-schema.ts';
 
 const moment = (ms: number): string => new Date(ms).toISOString();
 const momentOrNull = (ms: number | null): string | null => (ms === null ? null : moment(ms));
+
+const toLastAttemptResponse = (attempt: LastAttempt | undefined): DeliveryResponse['last_attempt'] =>
+  attempt === undefined
+    ? null
+    : {
+        started_at: moment(attempt.startedAtMs),
+        duration_ms: attempt.durationMs,
+        status_code: attempt.statusCode,
+        error_code: attempt.errorCode,
+      };
 
 export const toDeliveryResponse = (delivery: DeliverySummary): DeliveryResponse => ({
   id: delivery.number,
@@ -18,6 +29,7 @@ export const toDeliveryResponse = (delivery: DeliverySummary): DeliveryResponse 
   attempt_count: delivery.attemptCount,
   next_attempt_at: momentOrNull(delivery.nextAttemptAtMs),
   completed_at: momentOrNull(delivery.completedAtMs),
+  last_attempt: toLastAttemptResponse(delivery.lastAttempt),
 });
 
 /** Converts an attempt to its form in responses. */
@@ -43,9 +55,13 @@ export const toDetailsResponse = (delivery: DeliveryRecord): DeliveryDetails => 
   attempts: delivery.attempts.map(toAttemptResponse),
 });
 
-export const toStatsResponse = ({ successRate, p50Ms, p95Ms, ...counts }: DeliveryStats): StatsResponse => ({
+export const toStatsResponse = ({
+  stats: { successRate, p50Ms, p95Ms, ...counts },
+  series,
+}: WebhookStats): StatsResponse => ({
   ...counts,
   success_rate: successRate,
   p50_ms: p50Ms,
   p95_ms: p95Ms,
+  ...(series === null ? {} : { series: series.map(({ fromMs, ...ended }) => ({ from: moment(fromMs), ...ended })) }),
 });

@@ -20,6 +20,7 @@ import {
   listDeliveriesQuery,
   replayBody,
   replayResponseSchema,
+  statsQuery,
   statsResponseSchema,
   testBody,
 } from './delivery-schema.ts';
@@ -114,11 +115,12 @@ export const deliveryRoutes = (deps: Deps): PlatformRoute[] => [
     path: `${one}/stats`,
     operationId: 'getWebhookStats',
     summary: 'Get delivery statistics',
-    description: 'Covers the last 24 hours.',
+    description: 'Covers the last 24 hours, or `hours`.',
     params: idParams,
+    query: statsQuery,
     response: singleSchema(statsResponseSchema),
-    handle: async ({ params, context }) => ({
-      data: toStatsResponse(await webhookStats(deps, getCaller(context), params.id)),
+    handle: async ({ params, query, context }) => ({
+      data: toStatsResponse(await webhookStats(deps, getCaller(context), params.id, query)),
     }),
   }),
 ];

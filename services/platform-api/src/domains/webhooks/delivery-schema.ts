@@ -50,6 +50,13 @@ export type ReplayBody = Static<typeof replayBody>;
 /** Statuses that are replayed by default. */
 export const replayedStatuses = replayable;
 
+const lastAttempt = Type.Object({
+  started_at: time,
+  duration_ms: Type.Integer({ minimum: 0 }),
+  status_code: nullable(Type.Integer()),
+  error_code: nullable(stringEnum(attemptErrors)),
+});
+
 const deliveryFields = {
   ...recordProperties,
   delivery_id: deliveryId,
@@ -61,6 +68,7 @@ const deliveryFields = {
   attempt_count: Type.Integer({ minimum: 0 }),
   next_attempt_at: nullable(time),
   completed_at: nullable(time),
+  last_attempt: Type.Union([lastAttempt, Type.Null()], { description: 'The newest attempt; null before the first.' }),
 };
 
 export const deliveryResponseSchema = Type.Object(deliveryFields, { title: 'Delivery' });
@@ -106,6 +114,23 @@ export const replayResponseSchema = Type.Object(
   { title: 'Replay' },
 );
 
+/** Longest time span and finest division of statistics. */
+const maxHours = 168;
+const maxBuckets = 48;
+
+export const statsQuery = Type.Object({
+  hours: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: maxHours, description: 'Length of the time span until now. Default: 24.' }),
+  ),
+  buckets: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: maxBuckets, description: 'Adds `series` with this number of equal parts.' }),
+  ),
+});
+export type StatsQuery = Static<typeof statsQuery>;
+
+const count = Type.Integer({ minimum: 0 });
+const bucket = Type.Object({ from: time, succeeded: count, failed: count, skipped: count });
+
 const milliseconds = nullable(Type.Integer({ minimum: 0 }));
 
 export const statsResponseSchema = Type.Object(
@@ -124,6 +149,9 @@ export const statsResponseSchema = Type.Object(
     ),
     p50_ms: milliseconds,
     p95_ms: milliseconds,
+    series: Type.Optional(
+      Type.Array(bucket, { description: 'With `buckets`: ended deliveries by their creation, oldest first.' }),
+    ),
   },
   { title: 'WebhookStats' },
 );
