@@ -815,7 +815,7 @@ export type paths = {
          * Take pictures
          * @description Requests pictures from a camera and waits for them. If the terminal cannot take pictures, one frame of live video is recorded instead; `method` says which. A capture that is pending after `wait` continues; read it at `Location`, or wait for the `media` events of the websocket.
          *
-         *     Roles: `superadmin`, `owner`, `admin`, `manager`. The key requires the scope `video`.
+         *     Roles: `superadmin`, `dealer`, `owner`, `admin`, `manager`, `viewer`, `driver`. The key requires the scope `video`.
          */
         post: operations["captureDashcamMedia"];
         delete?: never;
@@ -859,7 +859,7 @@ export type paths = {
          * Speak to several drivers
          * @description Plays an audio file, or text where a text-to-speech provider is configured, to the drivers of vehicles or of a group. The response follows when all have played it, and names the vehicles that have not, with the reason.
          *
-         *     Roles: `superadmin`, `owner`, `admin`, `manager`. The key requires the scope `video`.
+         *     Roles: `superadmin`, `dealer`, `owner`, `admin`, `manager`, `viewer`, `driver`. The key requires the scope `video`.
          */
         post: operations["broadcastVoice"];
         delete?: never;
@@ -879,7 +879,7 @@ export type paths = {
          * List dashcam media of a vehicle
          * @description Lists pictures, files of alarms and uploaded clips, the newest first. Viewers need `can_view_video`; users with a share need the permission `history_video`. A URL is valid for 8 hours, as long as the caller may see the file.
          *
-         *     Roles: `superadmin`, `owner`, `admin`, `manager`, `viewer`. The key requires the scope `video`.
+         *     Roles: `superadmin`, `dealer`, `owner`, `admin`, `manager`, `viewer`, `driver`. The key requires the scope `video`.
          */
         get: operations["listDashcamMedia"];
         put?: never;
@@ -951,7 +951,7 @@ export type paths = {
          * List downloaded videos
          * @description Lists the clips that were requested from cameras, the newest request first: uploads in progress, with bytes, speed and time left, and ended ones. Users with a share need the permission `history_video`. A URL is valid for 8 hours, as long as the caller may see the file.
          *
-         *     Roles: `superadmin`, `owner`, `admin`, `manager`, `viewer`. The key requires the scope `video`.
+         *     Roles: `superadmin`, `dealer`, `owner`, `admin`, `manager`, `viewer`, `driver`. The key requires the scope `video`.
          */
         get: operations["listDownloadedDashcamVideos"];
         put?: never;
@@ -975,12 +975,12 @@ export type paths = {
          * Convert a downloaded video to MP4
          * @description Queues the conversion, which continues after a restart of any service. `mp4` in the record, and the websocket event `upload`, show its progress. A failed or canceled conversion can be requested again.
          *
-         *     Roles: `superadmin`, `owner`, `admin`, `manager`, `viewer`. The key requires the scope `video`.
+         *     Roles: `superadmin`, `dealer`, `owner`, `admin`, `manager`, `viewer`, `driver`. The key requires the scope `video`.
          */
         post: operations["requestMp4"];
         /**
          * Cancel a conversion to MP4
-         * @description Roles: `superadmin`, `owner`, `admin`, `manager`, `viewer`. The key requires the scope `video`.
+         * @description Roles: `superadmin`, `dealer`, `owner`, `admin`, `manager`, `viewer`, `driver`. The key requires the scope `video`.
          */
         delete: operations["cancelMp4"];
         options?: never;
@@ -12060,7 +12060,7 @@ export interface operations {
                     "application/json": components["schemas"]["ApiError"];
                 };
             };
-            /** @description The role or the key lacks the permission, or key and token belong to different accounts. */
+            /** @description The caller may see the recordings of no vehicle. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];

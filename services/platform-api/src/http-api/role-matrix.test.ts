@@ -25,8 +25,13 @@ const samplePath = (path: string): string =>
 const routes = declaredRoutes().filter(({ access }) => access.credentials !== 'none' && access.credentials !== 'key');
 const sortedRoutes = routes.toSorted((a, b) => Number(a.operationId === 'logout') - Number(b.operationId === 'logout'));
 
-/** Roles that a route rejects in spite of their permission: the installation has several accounts here. */
-const alsoRefused: Readonly<Record<string, readonly Role[]>> = { listUnassignedDevices: ['owner', 'admin'] };
+/** Roles that a route rejects in spite of their permission. */
+const alsoRefused: Readonly<Record<string, readonly Role[]>> = {
+  // The installation has several accounts here.
+  listUnassignedDevices: ['owner', 'admin'],
+  // They see no video of their account, and nothing is shared with them.
+  listDownloadedDashcamVideos: ['dealer', 'driver'],
+};
 
 describe('roles and routes', () => {
   it.each(sortedRoutes.map((route) => [`${route.method} ${route.path}`, route] as const))(

@@ -1,6 +1,5 @@
 import type { LiveEventType } from '@fleet/bus';
 import type { Scope as KeyScope } from '../domains/api-keys/schema.ts';
-import { mayViewVideo } from '../domains/media/access.ts';
 import type { SharePermission } from '../domains/vehicle-shares/schema.ts';
 import type { OutgoingEvent } from './outgoing-event.ts';
 import type { UserVisibility } from './user-visibility.ts';
@@ -47,7 +46,7 @@ export function isRelevant(visibility: UserVisibility, event: OutgoingEvent, { a
 
 /** Returns whether the user and the API key may open the pictures of a vehicle. */
 export const mayOpenFiles = (visibility: UserVisibility, { permissions }: EventAccess): boolean =>
-  permissions.includes('history_video') && mayViewVideo(visibility.caller) && visibility.hasScope(['video']);
+  permissions.includes('history_video') && visibility.hasScope(['video']);
 
 /** Returns whether the user and the API key may watch live video of a vehicle. */
 export const mayWatch = (visibility: UserVisibility, { permissions }: EventAccess): boolean =>

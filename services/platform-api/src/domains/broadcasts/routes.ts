@@ -21,7 +21,8 @@ export function broadcastRoutes(deps: Deps): PlatformRoute[] {
       description:
         'Plays an audio file, or text where a text-to-speech provider is configured, to the drivers of vehicles or of a group. The response follows when all have played it, and names the vehicles that have not, with the reason.',
       tags: ['Media'],
-      access: { permission: 'commands', scope: 'video' },
+      // The permissions on the vehicles decide: a share may grant them to any role.
+      access: { permission: 'read', scope: 'video' },
       timeoutMs,
       body: broadcastBody,
       bodyTypes: ['application/json', 'multipart/form-data'],

@@ -59,10 +59,10 @@ async function findVehicles(deps: BroadcastDeps, caller: Caller, body: Broadcast
   }
   const groups = new Set(await groupWithBelow(deps, caller, Number(groupId)));
   if (groups.size === 0) throw new AppError('not_found', `There is no group ${groupId}.`);
-  const visible = await visibleVehicles(deps, caller);
-  const vehicles = visible
-    .filter(({ vehicle, permissions }) => permissions.includes('commands') && isIn(vehicle, groups))
-    .map(({ vehicle }) => vehicle);
+  const members = (await visibleVehicles(deps, caller)).filter(({ vehicle }) => isIn(vehicle, groups));
+  const vehicles = members.filter(({ permissions }) => permissions.includes('commands')).map(({ vehicle }) => vehicle);
+  if (members.length > 0 && vehicles.length === 0)
+    throw new AppError('permission_denied', `The permission commands on the vehicles of group ${groupId} is missing.`);
   if (vehicles.length > maxVehicles)
     throw new AppError('limit_reached', `The group has ${vehicles.length} vehicles; the limit is ${maxVehicles}.`);
   return vehicles;

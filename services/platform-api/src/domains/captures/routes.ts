@@ -13,6 +13,8 @@ import { type CaptureQuery, captureParams, captureQuery, captureResponseSchema }
 import { readCapture, startCapture, waitForCapture } from './use-cases.ts';
 
 const tags = ['Media'];
+/** The permissions on the vehicle decide: a share may grant them to any role. */
+const access = { permission: 'read', scope: 'video' } as const;
 /** Above the times that a device has to wake up and to respond. */
 const timeoutMs = 110_000;
 const defaultWaitSeconds = 20;
@@ -26,7 +28,7 @@ export const captureRoutes = (deps: Deps): PlatformRoute[] => [
     description:
       'Requests pictures from a camera and waits for them. If the terminal cannot take pictures, one frame of live video is recorded instead; `method` says which. A capture that is pending after `wait` continues; read it at `Location`, or wait for the `media` events of the websocket.',
     tags,
-    access: { permission: 'commands', scope: 'video' },
+    access,
     isIdempotent: true,
     timeoutMs,
     params: vehicleIdParams,
@@ -66,7 +68,7 @@ export const captureRoutes = (deps: Deps): PlatformRoute[] => [
     summary: 'Get a capture',
     description: 'Returns a capture and the files that have arrived.',
     tags,
-    access: { permission: 'read', scope: 'video' },
+    access,
     params: captureParams,
     response: singleSchema(captureResponseSchema),
     errors: { 403: 'The permission `history_video` or `commands` on the vehicle is missing.' },

@@ -158,6 +158,19 @@ describe('GET /api/user/downloaded-dashcam-videos', () => {
     expect(await videoIds('', theirs)).toEqual([]);
   });
 
+  it('lists the uploads of shared vehicles to every role, and no others to those who see no video', async () => {
+    await storeUpload(harness, vehicle);
+    const created = await theirs.post('/api/vehicles', { vehicle_no: `THEIRS${count}`, imei: newImei() });
+    const own = (await vehicleCollection(harness.records).find(harness.theirs, created.data.id)) as Vehicle;
+    await storeUpload(harness, own);
+    for (const role of ['viewer', 'driver'] as const) {
+      const user = await harness.user(role, harness.theirs, { canViewVideo: false });
+      await share(user, 'history_video');
+      const { items } = await harness.as(user).get(path);
+      expect(items.map(({ vehicle_id: id }) => id)).toEqual([vehicle._id]);
+    }
+  });
+
   it('leaves out the uploads of a deleted vehicle', async () => {
     await storeUpload(harness, vehicle);
     expect(await videoIds()).toHaveLength(1);

@@ -18,6 +18,8 @@ import { downloadResponseSchema, listDownloadsQuery } from './schema.ts';
 import { listDownloads } from './use-cases.ts';
 
 const tags = ['Media'];
+/** The permissions on the vehicles decide: a share may grant them to any role. */
+const access = { permission: 'read', scope: 'video' } as const;
 
 export const downloadRoutes = (deps: Deps): PlatformRoute[] => [
   platformRoute({
@@ -28,9 +30,10 @@ export const downloadRoutes = (deps: Deps): PlatformRoute[] => [
     description:
       'Lists the clips that were requested from cameras, the newest request first: uploads in progress, with bytes, speed and time left, and ended ones. Users with a share need the permission `history_video`. A URL is valid for 8 hours, as long as the caller may see the file.',
     tags,
-    access: { permission: 'video', scope: 'video' },
+    access,
     query: listDownloadsQuery,
     response: pageSchema(downloadResponseSchema),
+    errors: { 403: 'The caller may see the recordings of no vehicle.' },
     handle: async ({ query, context }) => {
       const paging = parsePagination(query);
       const caller = getCaller(context);
@@ -50,14 +53,13 @@ const mp4Params = Type.Object({
     examples: ['65f1c0a2b3d4e5f60718293a'],
   }),
 });
-const mp4Access = { permission: 'video', scope: 'video' } as const;
 const mp4Errors = {
   403: 'A permission on the vehicle is missing: `history_video` or `commands`.',
   404: 'There is no such download.',
 } as const;
 
 function mp4Routes(deps: Deps): PlatformRoute[] {
-  const common = { path: mp4Path, tags, access: mp4Access, params: mp4Params };
+  const common = { path: mp4Path, tags, access, params: mp4Params };
   return [
     platformRoute({
       ...common,

@@ -1,9 +1,10 @@
-import type { Page, Pagination } from '@fleet/service-kit';
+import { AppError, type Page, type Pagination } from '@fleet/service-kit';
 import { type ListedUpload, UploadList, type UploadScope } from '@fleet/storage';
 import type { Caller } from '../../access/caller.ts';
 import type { Deps } from '../../platform/deps.ts';
 import { toSorting } from '../../platform/fields.ts';
 import { parseTimestamp } from '../../platform/timestamps.ts';
+import { mayViewVideo } from '../media/access.ts';
 import { findByKey, findByKeys } from '../media/queries.ts';
 import { clipKey } from '../media/record.ts';
 import { vehicleCollection } from '../vehicles/queries.ts';
@@ -34,12 +35,20 @@ export async function listDownloads(
   return { items: await joinDownloads(deps, visibility, items), total };
 }
 
-/** Returns the uploads that a caller may see: those of the account, and those of shared vehicles. */
-function uploadScopes({ accountId }: Caller, { shares }: Visibility): UploadScope[] {
+/**
+ * Returns the uploads that a caller may see: those of the account, and those of shared vehicles. Throws 403 if there can
+ * be none.
+ */
+function uploadScopes(caller: Caller, { shares }: Visibility): UploadScope[] {
+  const { accountId } = caller;
+  const seesOwn = mayViewVideo(caller);
   const sharedIds = [...shares.values()]
-    .filter((share) => share.accountId !== accountId && share.permissions.includes('history_video'))
+    .filter((share) => !(seesOwn && share.accountId === accountId) && share.permissions.includes('history_video'))
     .map(({ vehicleId }) => vehicleId);
-  return sharedIds.length === 0 ? [{ accountId }] : [{ accountId }, { vehicleIds: sharedIds }];
+  const scopes: UploadScope[] = seesOwn ? [{ accountId }] : [];
+  if (sharedIds.length > 0) scopes.push({ vehicleIds: sharedIds });
+  if (scopes.length > 0) return scopes;
+  throw new AppError('permission_denied', 'The permission history_video is missing on every visible vehicle.');
 }
 
 /** Joins an upload with its file. */

@@ -64,8 +64,9 @@ async function mayKeyView({ records }: FileDeps, { accountId }: Media, keyId: nu
 async function mayUserView({ records }: FileDeps, media: Media, userId: number): Promise<boolean> {
   const user = await findAnywhere(records, userId);
   const isActive = user !== null && !user.disabled && (await isAccountActive(records, user.accountId));
-  if (isActive && mayViewVideo(user) && (await isAccountActive(records, media.accountId))) {
-    if (user.accountId === media.accountId || user.role === 'superadmin') return true;
+  if (isActive && (await isAccountActive(records, media.accountId))) {
+    const isOwn = user.accountId === media.accountId || user.role === 'superadmin';
+    if (isOwn && mayViewVideo(user)) return true;
     const share = await sharedVehicle({ records }, { userId }, media.vehicleId);
     return share?.accountId === media.accountId && share.permissions.includes('history_video');
   }

@@ -28,7 +28,8 @@ export const mediaRoutes = (deps: Deps): PlatformRoute[] => [
     description:
       'Lists pictures, files of alarms and uploaded clips, the newest first. Viewers need `can_view_video`; users with a share need the permission `history_video`. A URL is valid for 8 hours, as long as the caller may see the file.',
     tags,
-    access: { permission: 'video', scope: 'video' },
+    // The permissions on the vehicle decide: a share may grant them to any role.
+    access: { permission: 'read', scope: 'video' },
     params: vehicleIdParams,
     query: listMediaQuery,
     response: pageSchema(mediaResponseSchema),

@@ -62,13 +62,14 @@ export async function toNotificationsResponse(
   const own = caller.role === 'driver' ? new Set(await ownVehicleIds(deps, caller)) : null;
   const owns = ({ accountId, vehicleId }: Notification): boolean =>
     accountId === caller.accountId && (own === null || own.has(vehicleId));
-  const urlOf = mayViewVideo(caller) && caller.scopes.includes('video') ? mediaUrlBuilder(deps, caller.userId) : null;
+  const urlOf = caller.scopes.includes('video') ? mediaUrlBuilder(deps, caller.userId) : null;
+  const urlOfOwn = mayViewVideo(caller) ? urlOf : null;
   const hasShared = notifications.some((each) => each.media.length > 0 && !owns(each));
   const shares = urlOf !== null && hasShared ? (await findVisibility(deps, caller)).shares : null;
   const viewerOfOwn = own === null ? 'own' : 'driver';
   return notifications.map((notification) => {
     const { accountId, vehicleId } = notification;
-    if (owns(notification)) return toViewerResponse(viewerOfOwn, notification, urlOf);
+    if (owns(notification)) return toViewerResponse(viewerOfOwn, notification, urlOfOwn);
     const share = shares?.get(vehicleId);
     const seesVideo = share?.accountId === accountId && share.permissions.includes('history_video');
     return toViewerResponse('shared', notification, seesVideo ? urlOf : null);
