@@ -235,7 +235,7 @@ describe('status 503', () => {
     ]);
     const startedAt = performance.now();
     const replies = await Promise.all(paths.map((path) => createCaller()(path)));
-    const sentence = 'Devices are unavailable at the moment: the message broker is down.';
+    const sentence = 'Devices are unavailable at the moment: the message broker is down. Retry later.';
     for (const reply of replies) expect(expectApiError(reply, 503)).toBe(sentence);
     // Two seconds, in which a restarting broker would reconnect; a little more on a busy machine.
     expect(performance.now() - startedAt).toBeLessThan(4_000);

@@ -52,7 +52,8 @@ async function signIn(options: DemoOptions, response: ServerResponse): Promise<v
 
 /** Passes a request for the simulated fleet on. */
 async function callSimulator(base: string | undefined, request: IncomingMessage, response: ServerResponse) {
-  if (base === undefined) return sendError(response, 404, 'No simulated fleet runs. Start without --no-simulator.');
+  if (base === undefined)
+    return sendError(response, 404, 'No simulated fleet is running. Start without --no-simulator.');
   const path = request.url?.replace(/^\/demo/, '') ?? '/';
   const method = request.method === 'POST' ? 'POST' : 'GET';
   const reply = await fetch(base + path, { method, signal: AbortSignal.timeout(simulatorTimeoutMs) });
@@ -70,7 +71,7 @@ export interface Demo {
 export function createDemo(options: DemoOptions): Demo {
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     request.resume();
-    if (!isLocal(request)) return sendError(response, 403, 'The demo is only for pages of this machine.');
+    if (!isLocal(request)) return sendError(response, 403, 'The demo can be opened only in a browser of this machine.');
     if (request.url === signInPath) return await signIn(options, response);
     await callSimulator(options.simulator, request, response);
   };

@@ -27,7 +27,8 @@ interface TestBackends {
 }
 
 function getProgram(resolved: Resolved): string {
-  if (resolved.from === 'url') throw new Error('the environment names a server where a program is needed');
+  if (resolved.from === 'url')
+    throw new Error('a URL in the environment names a running server, but these tests start their own: unset it');
   return resolved.program;
 }
 

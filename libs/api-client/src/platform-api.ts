@@ -25518,7 +25518,7 @@ export interface operations {
                     "application/json": components["schemas"]["ApiError"];
                 };
             };
-            /** @description The link is invalid or has expired. */
+            /** @description The link is invalid or has expired. Request a new one. */
             401: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];

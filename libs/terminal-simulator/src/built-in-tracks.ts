@@ -86,6 +86,6 @@ const names = Object.keys(builtInTracks);
 /** Returns the track for the n-th vehicle of a fleet. */
 export function trackForVehicle(index: number): Track {
   const track = builtInTracks[names[index % names.length] ?? 'shenzhen'];
-  if (track === undefined) throw new RangeError('no built-in track');
+  if (track === undefined) throw new RangeError('there is no built-in track');
   return track;
 }

@@ -35,7 +35,11 @@ async function runAction(
   const terminal = terminals.find(({ phone }) => phone === imei);
   if (terminal === undefined) return sendError(response, 404, 'No simulated terminal has this number.');
   if (!isControlAction(action))
-    return sendError(response, 404, `The actions are ${Object.keys(controlActions).join(', ')}.`);
+    return sendError(
+      response,
+      404,
+      `There is no such action. The actions are ${Object.keys(controlActions).join(', ')}.`,
+    );
   if (!terminal.isOnline && action !== 'wake') return sendError(response, 409, 'The terminal is not connected.');
   await controlActions[action](terminal);
   sendJson(response, 200, describe(terminal));
@@ -49,7 +53,7 @@ export function createControlServer(terminals: readonly SimulatedTerminal[]): Se
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const path = request.url?.split('?', 1)[0] ?? '/';
     if (request.method === 'POST') return await runAction(terminals, path, response);
-    if (path !== '/terminals') return sendError(response, 404, 'The path is /terminals.');
+    if (path !== '/terminals') return sendError(response, 404, 'The only path for GET is /terminals.');
     sendJson(response, 200, { terminals: terminals.map(describe) });
   };
   return createServer((request, response) => {

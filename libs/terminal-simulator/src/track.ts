@@ -140,7 +140,7 @@ export function createLoopTrack(name: string, waypoints: readonly Waypoint[]): T
       const laps = Math.floor(index / points.length);
       const current = points[index % points.length];
       const next = points[(index + 1) % points.length];
-      if (current === undefined || next === undefined) throw new RangeError('empty track');
+      if (current === undefined || next === undefined) throw new RangeError('a track needs at least one point');
       const share = seconds - index;
       return {
         ...current,

@@ -164,7 +164,7 @@ export function readTls(config: Config): { cert: Buffer; key: Buffer } | null {
     try {
       return readFileSync(file);
     } catch (cause) {
-      throw new ConfigError(`${name} cannot be read.`, { cause });
+      throw new ConfigError(`${name} cannot be read: ${(cause as Error).message}`, { cause });
     }
   };
   const [cert, key] = [read('FTP_TLS_CERT_FILE', certFile), read('FTP_TLS_KEY_FILE', keyFile)];

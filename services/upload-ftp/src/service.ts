@@ -221,6 +221,6 @@ async function lockPod(config: Config, clips: ClipDirectory, lifecycle: Lifecycl
     },
   });
   lifecycle.onStop('pod', () => pod.release());
-  log.info({ podId: pod.id }, 'this pod');
+  log.info({ podId: pod.id }, 'locked CLIPS_DIR');
   return pod.id;
 }

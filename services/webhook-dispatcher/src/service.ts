@@ -107,7 +107,7 @@ async function start(
   backends.bus = bus;
   lifecycle.onStop('bus', () => bus.close());
 
-  const onError = (error: unknown): void => log.error({ err: error }, 'operation failed, will be retried');
+  const onError = (error: unknown): void => log.error({ err: error }, 'operation failed, retrying');
   const records = new WebhookRepository(database);
   const subscribers = new Subscribers(records, bus, onError);
   lifecycle.onStop('subscribers', () => subscribers.stop());
@@ -215,7 +215,7 @@ function startTasks(
     const deadlineMs = performance.now() + requeueTimeoutMs;
     const shouldStop = (): boolean => lifecycle.isStopping || performance.now() >= deadlineMs;
     const requeued = await records.schedule.requeueLost({ beforeMs: Date.now() - requeueAfterMs, shouldStop });
-    if (requeued > 0) log.warn({ mended: requeued }, 'requeued lost deliveries');
+    if (requeued > 0) log.warn({ requeued }, 'requeued lost deliveries');
   };
   const tasks: readonly (readonly [number, () => Promise<unknown>])[] = [
     [config.WEBHOOK_SWEEP_MS, () => sweep.run()],

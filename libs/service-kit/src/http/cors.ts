@@ -19,7 +19,7 @@ export function parseOrigins(name: string, setting: string): ReadonlySet<string>
   const origins = entries.filter((entry) => entry !== '');
   const wrong = origins.find((entry) => entry !== '*' && !isOrigin(entry));
   if (wrong !== undefined)
-    throw new ConfigError(`${name} contains "${wrong}", which is no origin such as https://fleet.example.`);
+    throw new ConfigError(`${name} contains "${wrong}", which is not an origin such as https://fleet.example.`);
   return new Set(origins);
 }
 

@@ -36,7 +36,7 @@ describe('a body whose client disconnects before it is read', () => {
         });
       });
     });
-    expect(await reading).toMatchObject({ status: 400, message: 'The request body broke off.' });
+    expect(await reading).toMatchObject({ status: 400, message: 'The request body is incomplete.' });
   });
 });
 

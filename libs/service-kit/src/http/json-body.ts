@@ -23,7 +23,7 @@ export async function readBytes(request: IncomingMessage, limitBytes: number): P
     throw unsupportedEncodingError();
   if (Number(request.headers['content-length'] ?? 0) > limitBytes) throw bodyTooLargeError(limitBytes);
   // Its end was already emitted.
-  if (request.destroyed) throw new AppError('validation_failed', 'The request body broke off.');
+  if (request.destroyed) throw new AppError('validation_failed', 'The request body is incomplete.');
   sendContinue(request);
   const chunks: Buffer[] = [];
   let size = 0;
@@ -39,9 +39,9 @@ export async function readBytes(request: IncomingMessage, limitBytes: number): P
     };
     request.on('data', onData);
     request.once('end', resolve);
-    request.once('close', () => reject(new AppError('validation_failed', 'The request body broke off.')));
+    request.once('close', () => reject(new AppError('validation_failed', 'The request body is incomplete.')));
     request.once('error', (cause) =>
-      reject(new AppError('validation_failed', 'The request body broke off.', { cause })),
+      reject(new AppError('validation_failed', 'The request body is incomplete.', { cause })),
     );
   });
   return Buffer.concat(chunks);

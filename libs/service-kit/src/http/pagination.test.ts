@@ -13,7 +13,9 @@ describe('paging (docs/reference/conventions.md)', () => {
     expect(paging({})).toEqual({ limit: 50, offset: 0, page: 1 });
     expect(paging({ limit: '10', offset: '25' })).toEqual({ limit: 10, offset: 25, page: 3 });
     expect(paging({ limit: '10', page: '3' })).toEqual({ limit: 10, offset: 20, page: 3 });
-    expect(() => paging({ offset: '0', page: '1' })).toThrow('The parameters page and offset exclude each other.');
+    expect(() => paging({ offset: '0', page: '1' })).toThrow(
+      'The parameters page and offset cannot be combined. Send one of them.',
+    );
   });
 
   it('clamps a limit above the maximum, and rejects invalid ones', () => {

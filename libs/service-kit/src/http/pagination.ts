@@ -45,7 +45,10 @@ export function parsePagination(query: {
 }): Pagination {
   const limit = Math.min(query.limit ?? defaultPageSize, maxPageSize);
   if (query.page !== undefined && query.offset !== undefined)
-    throw new AppError('conflicting_parameters', 'The parameters page and offset exclude each other.');
+    throw new AppError(
+      'conflicting_parameters',
+      'The parameters page and offset cannot be combined. Send one of them.',
+    );
   if (query.page !== undefined)
     return { limit, offset: Math.min((query.page - 1) * limit, maxOffset), page: query.page };
   const offset = query.offset ?? 0;

@@ -84,7 +84,10 @@ function openUpstream({ url, resourceName, timeoutMs }: Upstream, context: Reque
     });
     // A machine that vanished sends nothing: without this the client would wait forever.
     upstreamRequest.setSocketKeepAlive(true, keepAliveAfterMs);
-    const timeoutTimer = setTimeout(() => upstreamRequest.destroy(new Error('time-out')), timeoutMs);
+    const timeoutTimer = setTimeout(
+      () => upstreamRequest.destroy(new Error('the server did not respond in time')),
+      timeoutMs,
+    );
     upstreamRequest.once('error', (cause) => {
       clearTimeout(timeoutTimer);
       reject(signal.aborted ? cause : upstreamUnreachable(resourceName, cause));
@@ -105,7 +108,7 @@ async function toAppError(upstreamResponse: IncomingMessage, resourceName: strin
     ),
   );
   const message = parseErrorMessage(await readBeginning(upstreamResponse, resourceName));
-  const cause = new Error(`it returned ${upstreamResponse.statusCode}`);
+  const cause = new Error(`the server returned status ${upstreamResponse.statusCode}`);
   // HEAD has no body, and its response needs none.
   if (code !== undefined)
     return new AppError(code, message ?? `The ${resourceName} is not available.`, { headers, cause });

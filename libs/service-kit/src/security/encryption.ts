@@ -34,7 +34,7 @@ export class Encryption {
       .map((part) => part.trim())
       .filter((part) => part !== '')
       .map(deriveKey);
-    if (first === undefined) throw new Error('ENCRYPTION_KEY holds no key');
+    if (first === undefined) throw new Error('ENCRYPTION_KEY contains no key');
     this.#keys = [first, ...others];
   }
 

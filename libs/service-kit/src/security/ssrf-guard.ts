@@ -44,7 +44,7 @@ export class SsrfGuard {
   constructor(options: SsrfGuardOptions = {}) {
     const { allowedCidrs = [], allowHttp = false, resolve = defaultResolver } = options;
     const invalid = allowedCidrs.find((network) => !isCidr(network));
-    if (invalid !== undefined) throw new Error(`${invalid} is no network in CIDR notation`);
+    if (invalid !== undefined) throw new Error(`${invalid} is not a network in CIDR notation`);
     this.#options = { allowedCidrs, allowHttp, resolve };
   }
 

@@ -86,7 +86,7 @@ export class StreamTokens {
 
   constructor({ secrets, lifetimeSeconds }: { readonly secrets: string; readonly lifetimeSeconds: number }) {
     const [first, ...others] = splitSecrets(secrets).map(deriveKey);
-    if (first === undefined) throw new Error('STREAM_TOKEN_SECRET holds no secret');
+    if (first === undefined) throw new Error('STREAM_TOKEN_SECRET contains no secret');
     this.#keys = [first, ...others];
     this.#lifetimeSeconds = lifetimeSeconds;
   }

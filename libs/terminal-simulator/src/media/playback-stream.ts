@@ -48,7 +48,7 @@ export class PlaybackStream extends MediaStream {
     this.#speed = options.speed;
     this.#segmentIndex = options.mode === 'keyFrameRewind' ? options.segments.length - 1 : 0;
     const first = options.segments[this.#segmentIndex];
-    if (first === undefined) throw new RangeError('nothing to play');
+    if (first === undefined) throw new RangeError('there is no recording to play');
     this.#positionMs = options.mode === 'keyFrameRewind' ? first.toMs : first.fromMs;
     this.#nextAudioMs = this.#positionMs;
   }

@@ -12,7 +12,7 @@ export async function mapBusError<T>(route: Pick<Route, 'errors'>, work: Promise
     if (isRefusal(cause) || !(cause instanceof BusError || cause instanceof AppError)) throw cause;
     throw new AppError(
       503 in route.errors ? 'unavailable' : 'internal',
-      'Credentials cannot be checked at the moment.',
+      'Credentials cannot be checked at the moment. Retry.',
       {
         cause,
       },

@@ -264,8 +264,16 @@ export const toDeviceRight = (route: Route, input: ValidatedInput): DeviceRight 
 /** Throws 403 if a caller may see a device and lacks the right. */
 export function assertRight(access: VideoAccess, right: DeviceRight): void {
   if (!hasRight(access, right))
-    throw new AppError('permission_denied', 'The caller lacks the permission for this request.');
+    throw new AppError('permission_denied', `The permission ${permissionNames[right]} on the vehicle is missing.`);
 }
+
+const permissionNames: Readonly<Record<DeviceRight, string>> = {
+  view: 'view',
+  any: 'live_video, history_video or commands',
+  live: 'live_video',
+  history: 'history_video',
+  command: 'commands',
+};
 
 /** Throws 403 if a caller may not end the use of others: only managers of the vehicle's own account and its keys may. */
 export function assertMayForce(access: VideoAccess | null | undefined): void {

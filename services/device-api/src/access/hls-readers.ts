@@ -39,7 +39,7 @@ export async function admitHlsReader(
   } catch (cause) {
     if (cause instanceof AppError) throw cause;
     // HLS has no open response: without Redis a new reader looks like one that continues.
-    throw new AppError('internal', 'The state of the stream cannot be read at the moment.', { cause });
+    throw new AppError('internal', 'The state of the stream cannot be read at the moment. Retry.', { cause });
   }
   leaveAfterFailure({ redis }, id, viewer, context);
   return true;

@@ -36,7 +36,7 @@ export class PartnerTokenCache {
       });
     } catch (cause) {
       if (!(cause instanceof BusError)) throw cause;
-      throw new AppError('unavailable', 'Credentials cannot be checked at the moment.', { cause });
+      throw new AppError('unavailable', 'Credentials cannot be checked at the moment. Retry.', { cause });
     }
   }
 }

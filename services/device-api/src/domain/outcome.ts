@@ -43,7 +43,10 @@ export function unwrapResponse(outcome: Outcome): DeviceResponse {
         headers: { 'Retry-After': '1' },
       });
     case 'brokerAway':
-      throw new AppError('unavailable', 'Devices are unavailable at the moment: the message broker is down.');
+      throw new AppError(
+        'unavailable',
+        'Devices are unavailable at the moment: the message broker is down. Retry later.',
+      );
     default:
       return outcome satisfies never;
   }

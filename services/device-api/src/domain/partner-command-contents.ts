@@ -130,7 +130,7 @@ export function parseParameters(content: unknown): { id: number; valueHex: strin
       : Object.entries(object)
           .filter(([name]) => /^\d{1,10}$/.test(name))
           .map(([name, value]): ParameterContent => ({ id: Number(name), value: value as string | number }));
-  if (entries.length === 0) throw contentError('has no parameter');
+  if (entries.length === 0) throw contentError('it contains no parameter');
   return entries.map(encodeWireParameter);
 }
 

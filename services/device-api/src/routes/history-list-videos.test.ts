@@ -160,7 +160,7 @@ describe('the camera clock', () => {
       const imei = await alone.connectDevice(() => list([]));
       expect(await listVideos(imei, hour, service)).toMatchObject({
         status: 503,
-        body: { status: 503, error: "The camera's UTC offset cannot be looked up at the moment." },
+        body: { status: 503, error: "The camera's UTC offset cannot be read at the moment. Retry." },
       });
       expect(alone.findCommands(imei)).toEqual([]);
     } finally {

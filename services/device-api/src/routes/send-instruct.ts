@@ -260,6 +260,6 @@ async function mapBusError<T>(work: Promise<T>): Promise<T> {
     return await work;
   } catch (cause) {
     if (!(cause instanceof BusError)) throw cause;
-    throw new AppError('unavailable', 'The platform is unavailable at the moment.', { cause });
+    throw new AppError('unavailable', 'The platform is unavailable at the moment. Retry.', { cause });
   }
 }

@@ -56,7 +56,7 @@ export class CameraUtcOffsets {
       return { offset: cameraUtcOffset, accountId, vehicleId, maxStreams };
     } catch (cause) {
       if (!(cause instanceof BusError)) throw cause;
-      throw new AppError(errorCode, "The camera's UTC offset cannot be looked up at the moment.", { cause });
+      throw new AppError(errorCode, "The camera's UTC offset cannot be read at the moment. Retry.", { cause });
     }
   }
 }

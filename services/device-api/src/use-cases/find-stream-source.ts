@@ -45,6 +45,6 @@ async function readState(deps: Pick<Deps, 'redis'>, id: StreamId): Promise<Await
     return await withTimeout(stateTimeoutMs, readStream(deps.redis, id));
   } catch (cause) {
     // stream.flv has no status 503.
-    throw new AppError('internal', 'The state of the stream cannot be read at the moment.', { cause });
+    throw new AppError('internal', 'The state of the stream cannot be read at the moment. Retry.', { cause });
   }
 }

@@ -36,7 +36,7 @@ export async function waitForMediaServer(bus: Bus): Promise<void> {
   // Without the broker neither media servers nor the camera are reachable.
   while (bus.isUp() && !(await pingService(bus, 'jt1078-media', responseTimeoutMs))) {
     if (performance.now() >= deadlineMs)
-      throw new AppError('unavailable', 'No media server accepts streams at the moment.');
+      throw new AppError('unavailable', 'No media server accepts streams at the moment. Retry later.');
     await delay(retryIntervalMs);
   }
 }

@@ -51,6 +51,6 @@ async function readState({ redis }: Pick<Deps, 'redis'>, imei: string): Promise<
     const [device, storedLastSeenMs] = await withTimeout(stateTimeoutMs, reads);
     return { device, lastSeenMs: device?.lastSeenMs ?? storedLastSeenMs };
   } catch (cause) {
-    throw new AppError('unavailable', 'The state of the device cannot be read at the moment.', { cause });
+    throw new AppError('unavailable', 'The state of the device cannot be read at the moment. Retry.', { cause });
   }
 }

@@ -191,7 +191,7 @@ async function buildUploadCommand(
     return { kind: 'requestUpload', ...server, username, password, path, ...clip, conditions };
   } catch (cause) {
     if (!(cause instanceof BusError)) throw cause;
-    throw new AppError('unavailable', 'No upload server accepts clips at the moment.', { cause });
+    throw new AppError('unavailable', 'No upload server accepts clips at the moment. Retry later.', { cause });
   }
 }
 
@@ -299,6 +299,6 @@ async function mapStorageError<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (cause) {
-    throw new AppError('unavailable', 'Uploads cannot be stored at the moment.', { cause });
+    throw new AppError('unavailable', 'Uploads cannot be stored at the moment. Retry.', { cause });
   }
 }

@@ -115,7 +115,7 @@ export async function withStateTimeout<T>(read: Promise<T>): Promise<T> {
   try {
     return await withTimeout(stateTimeoutMs, read);
   } catch (cause) {
-    throw new AppError('unavailable', 'The state of the stream cannot be read at the moment.', { cause });
+    throw new AppError('unavailable', 'The state of the stream cannot be read at the moment. Retry.', { cause });
   }
 }
 

@@ -20,7 +20,10 @@ export function subscribeMediaControl(
     ({ kind, imei, channel, change, pace, streamType = 0 }) => {
       const id = { kind, imei, channel };
       const stream = deps.registry.find(id);
-      deps.log.info({ stream: formatStreamName(id), change, isHere: stream !== undefined }, 'media control');
+      deps.log.info(
+        { stream: formatStreamName(id), change, isHere: stream !== undefined },
+        'received a media control event',
+      );
       if (stream === undefined) return;
       if (change === 'ended') deps.registry.end(stream, 'stopped');
       else if (change === 'restarting') stream.expectControl(pace);

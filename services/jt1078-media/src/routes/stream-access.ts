@@ -91,6 +91,6 @@ async function isCameraExpected(deps: Pick<StreamAccessDeps, 'isExpected'>, id: 
   try {
     return await deps.isExpected(id);
   } catch (cause) {
-    throw new AppError('upstream_error', 'The state of the channel could not be read.', { cause });
+    throw new AppError('upstream_error', 'The state of the channel cannot be read at the moment. Retry.', { cause });
   }
 }

@@ -80,7 +80,7 @@ export class AccessTokens {
 
 /** Throws 503, because a failed read does not show that the token is invalid. */
 function throwUnavailable(cause: unknown): never {
-  throw new AppError('unavailable', 'Credentials cannot be checked at the moment.', { cause });
+  throw new AppError('unavailable', 'Credentials cannot be checked at the moment. Retry.', { cause });
 }
 
 function parseId(value: unknown): number {

@@ -95,6 +95,6 @@ async function orThrowUnavailable<T>(lookup: Promise<T>): Promise<T> {
     return await lookup;
   } catch (cause) {
     if (cause instanceof AppError) throw cause;
-    throw new AppError('unavailable', 'Credentials cannot be checked at the moment.', { cause });
+    throw new AppError('unavailable', 'Credentials cannot be checked at the moment. Retry.', { cause });
   }
 }

@@ -18,7 +18,7 @@ export function createPlatformApp(
     const isOurs = request.path.startsWith('/api') || request.path.startsWith('/.well-known');
     if (!isOurs) return next();
     getRequestContext(request, response, log);
-    throw new AppError('unavailable', 'The service is still starting.');
+    throw new AppError('unavailable', 'The service is still starting. Retry.');
   });
   app.use(...createPlatformErrorHandlers(log));
   return { app, serve: (created) => (api = created) };

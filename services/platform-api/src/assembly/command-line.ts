@@ -18,7 +18,10 @@ export async function runTool(tool: (records: RecordStore, database: Database) =
     }
   } catch (error) {
     process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
-    createLogger('platform-api', process.env['LOG_LEVEL'] ?? 'silent').error({ err: error }, 'the tool failed');
+    createLogger('platform-api', process.env['LOG_LEVEL'] ?? 'silent').error(
+      { err: error },
+      'command-line tool failed',
+    );
     process.exitCode = 1;
   }
 }

@@ -225,7 +225,7 @@ type BaseDeps = Pick<Deps, 'database' | 'records' | 'bus' | 'ownMessages' | 'sto
 function createDeps(config: Config, log: Logger, lifecycle: Lifecycle, base: BaseDeps): Deps {
   const redis = createRedisClient(config.REDIS_URL, {
     name: 'platform-api',
-    onError: (error) => log.warn({ err: error }, 'redis is unavailable'),
+    onError: (error) => log.warn({ err: error }, 'Redis is unavailable'),
   });
   lifecycle.onStop('redis', () => redis.destroy());
   const background = new Background(log);

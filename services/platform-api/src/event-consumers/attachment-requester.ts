@@ -212,7 +212,7 @@ export class AttachmentRequester {
       return this.#toSendOutcome(request, outcome);
     } catch (error) {
       // The terminal is busy, or a service is unavailable: retry later.
-      log.info({ err: error, imei, notificationId }, 'attachment request deferred');
+      log.info({ err: error, imei, notificationId }, 'could not request attachments, retrying');
       return 'missed';
     }
   }
@@ -222,10 +222,10 @@ export class AttachmentRequester {
     switch (outcome.kind) {
       case 'answered':
         if (outcome.answer.result === 0) return 'accepted';
-        log.info({ imei, notificationId, result: outcome.answer.result }, 'terminal refused to send attachments');
+        log.info({ imei, notificationId, result: outcome.answer.result }, 'a terminal refused to send attachments');
         return 'refused';
       case 'refused':
-        log.warn({ imei, notificationId, detail: outcome.detail }, 'attachment request cannot be sent');
+        log.warn({ imei, notificationId, detail: outcome.detail }, 'an attachment request cannot be sent');
         return outcome.isOurFault === true ? 'missed' : 'refused';
       case 'notConnected':
       case 'timedOut':

@@ -87,7 +87,7 @@ async function handleRequested(
   const notificationId = (await findClaimedIds(records, [dedupeKey])).get(dedupeKey);
   const notification = notificationId === undefined ? null : await findNotification(records, notificationId);
   // The notification was deleted.
-  if (notification === null) return log.info({ imei, dedupeKey }, 'attachments without a notification');
+  if (notification === null) return log.info({ imei, dedupeKey }, 'received attachments without a notification');
   const _id = requestId(imei, computeAlarmNo(secret, notification._id, tagHex));
   if ((await store.countReceivedFiles(_id)) >= requested.count) return;
   await requester.add({ ...requested, _id, notificationId: notification._id, asked: 0, missed: 0 });

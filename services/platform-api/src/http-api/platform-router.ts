@@ -70,7 +70,9 @@ const asPlatformRoute = (route: Route): PlatformRoute => route as PlatformRoute;
 
 /** Throws 503 if the database is unavailable, because the caller can retry. */
 export function throwIfDatabaseUnavailable(cause: unknown): never {
-  throw isDatabaseUnavailable(cause) ? new AppError('unavailable', 'The database is unavailable.', { cause }) : cause;
+  throw isDatabaseUnavailable(cause)
+    ? new AppError('unavailable', 'The database is unavailable. Retry later.', { cause })
+    : cause;
 }
 
 function idempotencyScope(context: RequestContext): string {

@@ -62,7 +62,7 @@ export async function runDueJobs(
       else await job.run(deps);
     } catch (error) {
       // The next run does what this one did not complete.
-      deps.log.warn({ err: error, sweep: job.name }, 'a job failed');
+      deps.log.warn({ err: error, job: job.name }, 'a job failed');
     }
   }
 }

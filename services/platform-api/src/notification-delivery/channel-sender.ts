@@ -68,7 +68,7 @@ export class ChannelSender {
         }),
       );
     const [error, ...others] = errors;
-    for (const err of others) this.#deps.log.error({ err, subject }, 'message about a notification failed');
+    for (const err of others) this.#deps.log.error({ err, subject }, 'could not send a message about a notification');
     if (error !== undefined) throw error;
     if (failures.length === 0) return;
     const requested = Math.max(...failures.map(({ retryAfterMs }) => retryAfterMs ?? 0));
@@ -114,12 +114,12 @@ export class ChannelSender {
       result = await target.send();
     } catch (error) {
       if (error instanceof TransientSendError) {
-        log.warn({ err: error, message: id }, 'message about a notification deferred');
+        log.warn({ err: error, message: id }, 'could not send a message about a notification, retrying');
         this.#countResult('failed');
         throw error;
       }
       if (!(error instanceof PermanentSendError)) throw error;
-      log.warn({ err: error, message: id }, 'message about a notification rejected');
+      log.warn({ err: error, message: id }, 'a provider rejected a message about a notification');
       result = 'refused';
     }
     await markFinished(database, id, result);

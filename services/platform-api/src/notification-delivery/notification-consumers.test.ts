@@ -246,7 +246,7 @@ describe('push messages of an account without a provider', () => {
     const info = jest.spyOn(harness.deps.log, 'info');
     await raise('sos', {}, { ...of, imei, driverId: null });
     await waitFor(async () => (await result('push', 'sent')) === 2);
-    const logged = info.mock.calls.filter(([, text]) => String(text).startsWith('push message'));
+    const logged = info.mock.calls.filter(([, text]) => String(text).startsWith('no push provider'));
     info.mockRestore();
     expect(logged).toHaveLength(2);
     expect(logged[0]).toEqual([
@@ -255,7 +255,7 @@ describe('push messages of an account without a provider', () => {
         title: 'SOS',
         body: 'LOG1: The driver pressed the emergency button.',
       },
-      'push message: no provider is configured',
+      'no push provider is configured, message not sent',
     ]);
     expect(toDevices({ ...of, imei, driverId: null })).toEqual([]);
   });

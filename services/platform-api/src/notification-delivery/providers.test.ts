@@ -20,7 +20,7 @@ describe('PUSH_PROVIDER=log', () => {
   ])('logs messages in %s without the recipient', async (environment, response) => {
     const info = jest.spyOn(log, 'info');
     expect(await createLogPushProvider(log, { NODE_ENV: environment }).send(message)).toBe('sent');
-    expect(info.mock.calls).toEqual([[response, 'push message: no provider is configured']]);
+    expect(info.mock.calls).toEqual([[response, 'no push provider is configured, message not sent']]);
     info.mockRestore();
   });
 });

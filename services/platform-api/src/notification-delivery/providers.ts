@@ -32,7 +32,7 @@ export const createLogPushProvider = (log: Logger, config: Pick<Config, 'NODE_EN
   name: 'log',
   send: async ({ title, body, collapseKey }) => {
     const response = config.NODE_ENV === 'production' ? {} : { title, body };
-    log.info({ collapseKey, ...response }, 'push message: no provider is configured');
+    log.info({ collapseKey, ...response }, 'no push provider is configured, message not sent');
     return 'sent';
   },
   stop: () => undefined,

@@ -113,7 +113,7 @@ export class RecordStore {
   async #claim(key: string, id: number): Promise<number> {
     if (await this.#tryClaim(key, id)) return id;
     const holder = await this.uniqueValues.findOne({ _id: key });
-    if (holder === null) throw new Error(`${key} is held by no record`);
+    if (holder === null) throw new Error(`no record has the unique value ${key}`);
     return holder.recordId;
   }
 

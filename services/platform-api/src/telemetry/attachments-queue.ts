@@ -36,7 +36,7 @@ export class AttachmentsQueue {
       head.set('Nats-Msg-Id', `${item.dedupeKey}:${item.tagHex}`);
       const done = (isStored: boolean): void => {
         if (isStored) resolve();
-        else reject(new AppError('unavailable', 'Attachment requests cannot be stored at the moment.'));
+        else reject(new AppError('unavailable', 'Attachment requests cannot be stored at the moment. Retry.'));
       };
       if (!this.#publisher.publish(attachmentsRequestedSubject(item.imei), encodeJson(item), done, head)) done(false);
     });

@@ -64,7 +64,7 @@ export class RedisRecovery {
     }
     await restoreStates(redis, await this.onlyCurrent(page));
     if (isEnded()) return false;
-    log.warn({ partition: this.#partition.number, count }, 'redis was empty, restored the states from the database');
+    log.warn({ partition: this.#partition.number, count }, 'Redis was empty, restored the states from the database');
     return true;
   }
 

@@ -35,7 +35,7 @@ export function startTelemetry(deps: Deps, lifecycle: Lifecycle, options: Teleme
   // Read before the first alarm, which would wait for it.
   deps.maps
     .nearestPlace([0, 0])
-    .catch((error: unknown) => deps.log.error({ err: error }, 'the built-in places are missing'));
+    .catch((error: unknown) => deps.log.error({ err: error }, 'could not load the built-in places'));
   const stopReading = startReading(deps, reader);
   lifecycle.onStop('vehicle cache', () => vehicles.stop());
   lifecycle.onStop('telemetry', stopReading);

@@ -79,7 +79,7 @@ class AccountFeed {
       if ((await vehiclesById(this.#deps.records, { accountId }, [vehicleId])).has(vehicleId))
         this.#offerToViewers(event);
     } catch (error) {
-      this.#deps.log.warn({ err: error, vehicleId }, 'could not read owner of shared vehicle');
+      this.#deps.log.warn({ err: error, vehicleId }, 'could not read the owner of a shared vehicle');
     }
   }
 

@@ -46,7 +46,7 @@ export function startWebsocket(deps: Deps, lifecycle: Lifecycle, server: Server,
     socket.on('error', () => socket.destroy());
     const requested = parseUpgrade(request, { origins: options.origins, isTrusted });
     if ('status' in requested) return rejectUpgrade(socket, requested.status, requested.error);
-    if (lifecycle.isStopping) return rejectUpgrade(socket, 503, 'The service is stopping.');
+    if (lifecycle.isStopping) return rejectUpgrade(socket, 503, 'The service is stopping. Reconnect.');
     sockets.handleUpgrade(request, socket, head, (ws) => {
       ws.on('error', (error) => deps.log.debug({ err: error }, 'websocket connection failed'));
       hub.accept(ws, new Connection(ws, socket, stats), requested);

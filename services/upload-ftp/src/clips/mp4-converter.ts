@@ -176,7 +176,7 @@ export class Mp4Converter {
     if (error instanceof FfmpegError && error.isDiskFull) return createDiskFullError(error.message);
     if (error instanceof FfmpegError && error.hasRun) {
       this.#options.log.warn(
-        { uploadId: id, reason: error.message, said: error.stderr.slice(-5) },
+        { uploadId: id, reason: error.message, stderr: error.stderr.slice(-5) },
         'could not convert a clip to MP4',
       );
       const sentence = error.isTimeout

@@ -96,7 +96,7 @@ async function storePicture({ media, metrics, log }: PictureDeps, message: JetSt
   if (typeof picture === 'string') {
     // A retry would not change the content.
     metrics.picturesDropped.inc({ reason: picture });
-    return log.warn({ imei: event.imei, sequence: message.sequence }, `discarded a picture: ${picture}`);
+    return log.warn({ imei: event.imei, sequence: message.sequence, reason: picture }, 'discarded a picture');
   }
   const file = await media.open(event.imei);
   try {

@@ -34,7 +34,7 @@ export function consumeUploadResults(
       try {
         const outcome = await applyResult(deps, result);
         metrics.results.inc({ outcome });
-        log.info({ ...result, outcome }, 'upload result');
+        log.info({ ...result, outcome }, 'received an upload result');
       } catch (error) {
         if (!(error instanceof RetryLater) || Date.now() - message.storedAtMs < unmatchedTimeoutMs) throw error;
         metrics.results.inc({ outcome: 'unmatched' });

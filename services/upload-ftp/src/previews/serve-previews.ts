@@ -12,7 +12,7 @@ export function servePreviews(bus: Bus, pods: readonly string[], previews: Previ
         return { preview: await previews.create(imei, source) };
       } catch (cause) {
         if (!(cause instanceof FfmpegError)) throw cause;
-        throw new AppError('unavailable', 'The thumbnail could not be created now.', { cause });
+        throw new AppError('unavailable', 'The thumbnail cannot be created at the moment. Retry later.', { cause });
       }
     }),
   );

@@ -79,7 +79,7 @@ async function openFile({ media }: LiveRecordingDeps, imei: string): Promise<Inc
     return await media.open(imei);
   } catch (cause) {
     if (!(cause instanceof NoSpaceError)) throw cause;
-    throw new AppError('unavailable', 'There is no space for recordings at the moment.', { cause });
+    throw new AppError('unavailable', 'There is no disk space for recordings at the moment. Retry later.', { cause });
   }
 }
 
@@ -98,7 +98,7 @@ async function runFfmpeg(
   } catch (cause) {
     if (!(cause instanceof FfmpegError)) throw cause;
     if (cause.isDiskFull)
-      throw new AppError('unavailable', 'There is no space for recordings at the moment.', { cause });
+      throw new AppError('unavailable', 'There is no disk space for recordings at the moment. Retry later.', { cause });
     // The lines contain the signed URL.
     log.info(
       { imei: request.imei, channel: request.channel, isTimeout: cause.isTimeout },

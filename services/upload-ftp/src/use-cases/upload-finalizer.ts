@@ -84,7 +84,10 @@ export class UploadFinalizer {
     const completed = await records.finalize(record, fields, decision.kind);
     if (completed === null) return null;
     metrics.finalized.inc({ status: decision.kind, reason });
-    log.info({ uploadId: record._id, imei: record.clip.imei, filesize: completed.filesize, reason }, decision.kind);
+    log.info(
+      { uploadId: record._id, imei: record.clip.imei, status: decision.kind, filesize: completed.filesize, reason },
+      'upload ended',
+    );
     await this.close(completed);
     if (isCompleted) {
       const storedPaths = new Set(decision.files.map(({ path }) => path));

@@ -45,7 +45,7 @@ function sendOnce(target: Target, message: Message): Promise<AttemptResult & { i
       resolve({ statusCode: null, errorCode, responseBody: null, retryAfter: undefined, isStaleConnection });
     };
     // A request that ends without a response or an error, such as a change of protocol.
-    const onClosed = (): void => fail(new Error('closed'));
+    const onClosed = (): void => fail(new Error('the connection closed without a response'));
     request.once('error', fail);
     request.once('close', onClosed);
     request.once('response', (response) => {

@@ -80,7 +80,7 @@ export class TalkTurns {
     try {
       return await withTimeout(stateTimeoutMs, access);
     } catch (cause) {
-      throw new AppError('upstream_error', 'The state of the device cannot be read at the moment.', { cause });
+      throw new AppError('upstream_error', 'The state of the device cannot be read at the moment. Retry.', { cause });
     }
   }
 }

@@ -37,9 +37,13 @@ export class LoginThrottle {
     const { count, expiresAt } = await countAttempt(deps.database, id, lockMs, maxFailures, now);
     if (count <= maxFailures) return new LoginThrottle(deps, id);
     const seconds = Math.max(1, Math.ceil((expiresAt.getTime() - now.getTime()) / 1000));
-    throw new AppError('rate_limited', 'Too many failed attempts. Log-in with this identifier is temporarily locked.', {
-      headers: { 'Retry-After': String(seconds) },
-    });
+    throw new AppError(
+      'rate_limited',
+      'Too many failed attempts. Log-in with this identifier is locked for some time.',
+      {
+        headers: { 'Retry-After': String(seconds) },
+      },
+    );
   }
 
   reset(): Promise<void> {

@@ -52,10 +52,10 @@ export async function verifyCode(
   const isRight =
     sent !== null && isSameCode(deps.encryption.open(sent.sealedCode, sealPurpose(phoneNumber)), input.code);
   if (sent === null || user === null || user.disabled || !isRight)
-    throw new AppError('invalid_credentials', 'The code is wrong, used or expired.');
+    throw new AppError('invalid_credentials', 'The code is wrong, used or expired. Request a new one.');
   await verifySecondFactor(deps, user, input.totpCode, throttle);
   if (!(await consumeCode(deps.database, sent)))
-    throw new AppError('invalid_credentials', 'The code has just been used.');
+    throw new AppError('invalid_credentials', 'The code has just been used. Request a new one.');
   await throttle.reset();
   await notePhoneVerified(deps.records, user._id, phoneNumber);
   return createTokenSet(deps, user, 'code', context);

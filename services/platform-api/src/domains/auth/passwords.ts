@@ -130,7 +130,7 @@ export async function resetPassword(
   const token = await consumeResetToken(deps.database, hashToken(input.token), new Date());
   const user = token === null ? null : await findUser(deps.records, token, token.userId);
   if (token === null || user === null || user.disabled)
-    throw new AppError('token_invalid', 'The token is wrong, used or expired.');
+    throw new AppError('token_invalid', 'The token is wrong, used or expired. Request a new one.');
   const changed = (await changeUser(deps.records, token, user._id, { passwordHash })) ?? user;
   await removeResetTokens(deps.database, user._id);
   await revokeSessionsOf(deps, user);

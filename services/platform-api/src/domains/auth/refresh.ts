@@ -26,8 +26,9 @@ export async function refreshTokens(
     const { accountId, userId, _id: id } = refreshed.session;
     await audit(deps, { accountId, userId, ip }, 'auth.refresh-reused', { type: 'sessions', id });
   }
-  if (refreshed.kind === 'expired') throw new AppError('token_expired', 'The session has ended.');
-  if (refreshed.kind !== 'refreshed') throw new AppError('token_invalid', 'The refresh token is not valid.');
+  if (refreshed.kind === 'expired') throw new AppError('token_expired', 'The session has ended. Log in again.');
+  if (refreshed.kind !== 'refreshed')
+    throw new AppError('token_invalid', 'The refresh token is not valid. Log in again.');
   const { accessToken, user } = refreshed.result;
   return toTokenSetResponse(accessToken, refreshed.refreshToken, user);
 }

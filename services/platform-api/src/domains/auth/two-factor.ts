@@ -64,7 +64,7 @@ export async function confirmTwoFactor(deps: TwoFactorDeps, user: User, code: st
     const current = await findUser(deps.records, user, user._id);
     // A concurrent request has replaced the secret, and the app may not have the new one.
     if (current === null || current.totp?.sealedSecret !== sealedSecret)
-      throw new AppError('state_conflict', 'The secret was replaced. Confirm the new one.');
+      throw new AppError('state_conflict', 'The secret was replaced by a newer request. Send a code of the new one.');
     const totp = { ...current.totp, confirmedAt: now };
     return changeUser(deps.records, user, user._id, { totp }, current.version);
   };

@@ -85,7 +85,7 @@ export async function renderBillingPage(
   const text = encryption.tryOpen(sealed, sealPurpose);
   const ticket = text === null ? null : (JSON.parse(text) as PageTicket);
   if (ticket === null || ticket.expiresAtMs <= now.getTime())
-    throw new AppError('signature_invalid', 'The link is invalid or has expired.');
+    throw new AppError('signature_invalid', 'The link is invalid or has expired. Request a new one.');
   const [orders, subscriptions] = await Promise.all([
     orderCollection(records).list(ticket, { paging: { limit: maxRows, offset: 0, page: 1 } }),
     subscriptionCollection(records).list(ticket, { paging: { limit: maxRows, offset: 0, page: 1 } }),

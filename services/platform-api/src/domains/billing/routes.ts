@@ -68,7 +68,7 @@ const portalRoutes = (deps: Deps): PlatformRoute[] => [
     description: 'The page behind a link of billing-portal, for gateways without their own portal.',
     query: Type.Object({ ticket: Type.String({ minLength: 1, maxLength: 4_096 }) }),
     contentType: 'text/html',
-    errors: { 401: 'The link is invalid or has expired.' },
+    errors: { 401: 'The link is invalid or has expired. Request a new one.' },
     handle: async ({ query, context }) => {
       const html = await renderBillingPage(deps, query.ticket);
       context.response

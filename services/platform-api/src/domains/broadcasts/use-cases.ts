@@ -88,7 +88,7 @@ async function callMedia<T>(call: Promise<T>): Promise<T> {
     return await call;
   } catch (cause) {
     if (cause instanceof BusError)
-      throw new AppError('unavailable', 'No media server responds at the moment.', { cause });
+      throw new AppError('unavailable', 'No media server responds at the moment. Retry later.', { cause });
     throw cause;
   }
 }

@@ -252,7 +252,7 @@ function unwrapOutcome(outcome: Outcome): DeviceResponse {
     case 'busy':
       throw new AppError('rate_limited', `The device is busy: ${outcome.detail}`);
     case 'brokerAway':
-      throw new AppError('unavailable', 'Devices are temporarily unavailable.');
+      throw new AppError('unavailable', 'Devices are temporarily unavailable. Retry later.');
     default:
       return outcome satisfies never;
   }

@@ -217,7 +217,7 @@ async function sendMessage({ imei, deps }: Terminal, command: AreaMessage): Prom
     case 'brokerAway':
       return 'pending';
     default:
-      deps.log.info({ imei, messageId: command.messageId, outcome: outcome.kind }, 'terminal did not accept an area');
+      deps.log.info({ imei, messageId: command.messageId, outcome: outcome.kind }, 'a terminal did not accept an area');
       return 'failed';
   }
 }

@@ -94,7 +94,8 @@ export async function deleteMedia(
   return media;
 }
 
-const protectedError = (id: number): AppError => new AppError('state_conflict', `File ${id} is protected.`);
+const protectedError = (id: number): AppError =>
+  new AppError('state_conflict', `File ${id} is protected. Unprotect it first.`);
 
 /** Returns a file of the caller's own account; throws 404 if it is not visible, and 403 if it is only shared. */
 async function findOwnMedia(deps: MediaDeps, caller: Caller, id: number): Promise<Media> {

@@ -83,7 +83,7 @@ export async function updateTicket(
 /** Adds a reply. It reopens a resolved ticket; a closed one accepts none. */
 export async function replyToTicket(deps: Parts, caller: Caller, id: number, message: string): Promise<SupportTicket> {
   const { status, replies } = await readTicket(deps, caller, id);
-  if (status === 'closed') throw new AppError('state_conflict', `The ticket ${id} is closed.`);
+  if (status === 'closed') throw new AppError('state_conflict', `The ticket ${id} is closed. Create a new one.`);
   if (replies.length >= maxReplies)
     throw new AppError('limit_reached', `Reply limit reached: a ticket may have ${maxReplies} replies.`);
   const bytes = [...replies, { message }].reduce((sum, each) => sum + Buffer.byteLength(each.message), 0);

@@ -42,7 +42,7 @@ export async function loadTollGates(
     if (await isLoaded()) return;
     const result = await replaceGates(records, read, () => lease.assertHeld());
     await files.updateOne({ _id: 'toll_gates' }, { $set: { sha256 } }, { upsert: true });
-    log.info({ file, ...result }, 'toll gates loaded');
+    log.info({ file, ...result }, 'loaded the toll gates');
   } finally {
     await lease.release();
   }

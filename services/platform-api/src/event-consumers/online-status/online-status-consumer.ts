@@ -74,7 +74,7 @@ export class OnlineStatusConsumer implements Running {
     this.#stopPolling = runPeriodically(
       timings.pollIntervalMs,
       () => this.checkDue(),
-      (error) => deps.log.warn({ err: error }, 'offline check failed'),
+      (error) => deps.log.warn({ err: error }, 'could not check for terminals that went offline'),
     );
   }
 

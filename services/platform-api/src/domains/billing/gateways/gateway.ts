@@ -91,7 +91,7 @@ export class GatewayBreaker {
     } catch (cause) {
       if (cause instanceof AppError) throw cause;
       if (this.#breaker.opened && !(cause instanceof GatewayError))
-        throw new AppError('unavailable', 'The payment gateway is temporarily unavailable.', { cause });
+        throw new AppError('unavailable', 'The payment gateway is temporarily unavailable. Retry later.', { cause });
       throw new AppError('upstream_error', 'The payment gateway did not accept the request.', { cause });
     }
   }
