@@ -5,10 +5,11 @@ import { join } from 'node:path';
 import { decodedFrameHashes } from '@fleet/terminal-simulator';
 import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { DownloadCamera, readMp4 } from './testing/download-camera.ts';
 import { killProcess, waitForRestart } from './testing/faults.ts';
-import { type DedicatedHarness, leaseHarness, uniquePhone } from './testing/harness.ts';
+import { type DedicatedHarness, leaseHarness, type TerminalSetup } from './testing/harness.ts';
 import { PlatformClient, type PlatformRecord } from './testing/platform-client.ts';
-import { type Clip, UploadCamera } from './testing/upload-camera.ts';
+import type { Clip } from './testing/upload-camera.ts';
 
 jest.setTimeout(180_000);
 
@@ -25,50 +26,26 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 }, 60_000);
 
-interface Dashcam {
-  readonly vehicleId: number;
-  readonly camera: UploadCamera;
-}
-
-async function createDashcam(setup: object = {}): Promise<Dashcam> {
-  const phone = uniquePhone();
-  const { id } = await client.requestData('/vehicles', { vehicle_no: `L ${phone.slice(-12)}`, imei: phone });
-  return { vehicleId: Number(id), camera: await UploadCamera.start(harness, { ...setup, phone }) };
-}
-
-const listDownloads = async ({ vehicleId }: Dashcam): Promise<PlatformRecord[]> =>
-  client.listAll(`/user/downloaded-dashcam-videos?vehicle_id=${vehicleId}`);
-
-async function waitForDownload(
-  dashcam: Dashcam,
-  isReached: (download: PlatformRecord) => boolean,
-  what: string,
-): Promise<PlatformRecord> {
-  return waitFor(async () => {
-    const [download] = await listDownloads(dashcam);
-    return download !== undefined && isReached(download) && download;
-  }, what);
-}
+const createDashcam = (setup: TerminalSetup = {}): Promise<DownloadCamera> =>
+  DownloadCamera.create(harness, client, setup);
 
 describe('downloads', () => {
   it('list an upload while its progress rises, and then the URL of the whole file', async () => {
     const dashcam = await createDashcam({ uploadBytesPerSecond: 60_000 });
     const clip = dashcam.camera.getClip(1);
     const videoId = await dashcam.camera.upload(clip);
-    const first = await waitForDownload(
-      dashcam,
+    const first = await dashcam.waitFor(
       ({ percent, bytes_per_second: speed }) => percent !== null && Number(percent) < 100 && speed !== null,
       'the progress of the upload',
     );
     expect(first).toMatchObject({ video_id: videoId, status: 'uploading', requested_by: null, download_url: null });
     expect(Number(first['seconds_left'])).toBeLessThan(60);
-    await waitForDownload(
-      dashcam,
+    await dashcam.waitFor(
       ({ percent, filesize }) =>
         Number(percent) > Number(first['percent']) && Number(filesize) > Number(first['filesize']),
       'more progress',
     );
-    const done = await waitForDownload(dashcam, ({ download_url: url }) => url !== null, 'the file');
+    const done = await dashcam.waitFor(({ download_url: url }) => url !== null, 'the file');
     expect(done).toMatchObject({ status: 'completed', percent: 100, bytes_per_second: null, mp4: null });
     const files = await dashcam.camera.readFiles(clip);
     const response = await fetch(String(done['download_url']));
@@ -85,17 +62,11 @@ describe('downloads', () => {
       type: 'upload',
       params: { channel: 1, start_time: startTime, end_time: endTime },
     });
-    const download = await waitForDownload(dashcam, () => true, 'the upload of the command');
+    const download = await dashcam.waitFor(() => true, 'the upload of the command');
     expect(download).toMatchObject({ requested_by: command['created_by'] });
     expect(command['created_by']).toEqual(expect.any(Number));
   });
 });
-
-const toMp4 = (download: PlatformRecord | undefined): { readonly url: string; readonly size_bytes: number } => {
-  const mp4 = download?.['mp4'] as { url: string; size_bytes: number } | undefined;
-  if (mp4 === undefined) throw new Error('the download has no MP4');
-  return mp4;
-};
 
 describe('MP4 conversions', () => {
   it('survive a kill of upload-ftp, leave no partial file, and play with the pictures of the camera', async () => {
@@ -111,16 +82,16 @@ describe('MP4 conversions', () => {
     for (const { id } of uploads) await client.request(`/dashcam-downloads/${id}/mp4`, {});
     await waitForRestart(harness, 'upload-ftp', killed);
     const isDone = (download: PlatformRecord): boolean =>
-      (download['mp4'] as { status: string } | null)?.status === 'completed' && download['download_url'] !== null;
+      readMp4(download)?.status === 'completed' && download['download_url'] !== null;
     const downloads = await waitFor(async () => {
-      const found = await listDownloads(dashcam);
+      const found = await dashcam.list();
       return found.length === uploads.length && found.every(isDone) && found;
     }, 'all conversions');
     for (const { id, clip } of uploads) {
       const download = downloads.find(({ video_id: each }) => each === id);
-      const { url, size_bytes: size } = toMp4(download);
-      const bytes = Buffer.from(await (await fetch(url)).arrayBuffer());
-      expect(bytes).toHaveLength(size);
+      const { url, size_bytes: size } = readMp4(download ?? {}) ?? {};
+      const bytes = Buffer.from(await (await fetch(String(url))).arrayBuffer());
+      expect(bytes).toHaveLength(Number(size));
       writeFileSync(join(folder, `${id}.mp4`), bytes);
       const sent = await dashcam.camera.readFiles(clip);
       const pictures: string[] = [];
