@@ -1,10 +1,10 @@
-// `npm run bench`: compares the gateway, the media service and the whole command path with the peers and floors of
-// ../shared/bench, alternating in one run on one machine. Writes docs/benchmarks.md. Needs Go, and Java with Maven for
-// one of the peers. Settings: ROUNDS (default 2), ONLY (names of servers), WORKLOADS (a regular expression), as in
-// run-peers.sh.
+// `npm run bench`: compares the gateway, the media service and the whole command path with peers and floors,
+// alternating in one run on one machine. Writes docs/benchmarks.md. BENCH_TOOLS_DIR names the folder with the load tools
+// and peers (docs/benchmarks.md); they need Go, and Java with Maven for one of the peers. Further settings: ROUNDS
+// (default 2), ONLY (names of servers), WORKLOADS (a regular expression).
 import { spawnSync } from 'node:child_process';
 import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { findFreeOffset, planPorts } from '../local/dist/ports.js';
 import { createProgress } from '../local/dist/progress.js';
@@ -12,14 +12,15 @@ import { startTestBackends } from '../local/dist/test-backends.js';
 import { machine } from './machine.mjs';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const tools = resolve(root, '../shared/bench');
+const tools = process.env.BENCH_TOOLS_DIR;
 const work = join(root, '.cache', 'bench');
 const target = join(root, 'docs', 'benchmarks.md');
 const marker = '<!-- measured: everything below is written by npm run bench -->';
 
-if (!existsSync(join(tools, 'run-peers.sh'))) {
+if (tools === undefined || !existsSync(join(tools, 'run-peers.sh'))) {
+  const reason = tools === undefined ? 'BENCH_TOOLS_DIR is not set' : `BENCH_TOOLS_DIR has no run-peers.sh: ${tools}`;
   console.error(
-    'The load tools and peers (../shared/bench) do not exist next to this checkout, so there is nothing to compare with.',
+    `${reason}. Set it to the folder with the load tools and peers that docs/benchmarks.md describes, or measure only this product, for example with npm run bench -- events.`,
   );
   process.exit(1);
 }

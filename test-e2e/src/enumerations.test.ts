@@ -8,7 +8,7 @@ import { expectApiError } from './testing/http.ts';
 import { createRecording } from './testing/idle-camera.ts';
 import { createGeneralResponse } from './testing/responses.ts';
 
-// Sends each value of the enumerations of interface.md to a terminal. The numbers on the wire are the same; their
+// Sends each value of the enumerations of the Device API to a terminal. The numbers on the wire are the same; their
 // offsets are those of JT/T 1078-2016.
 
 let harness: ProductHarness;

@@ -14,7 +14,7 @@ import { invalidBodies, invalidControlBodies, invalidTextBodies } from './testin
 import { createGeneralResponse } from './testing/responses.ts';
 import { Viewer } from './testing/viewer.ts';
 
-// Tests the Errors table of interface.md row by row. Requests that hit a limit (429, and 503 of the request limit) are
+// Tests the table of errors of the Device API row by row. Requests that hit a limit (429, and 503 of the request limit) are
 // in limits.test.ts. The timeouts of a real start (90 and 15 s) are in device-reply-wait.test.ts.
 
 const { deviceReplyTimeoutMs, uploadControlTimeoutMs, firstPacketWaitMs } = shortWaits;
