@@ -13,6 +13,7 @@ const shared = {
   moduleNameMapper: {
     '^@fleet/([^/]+)$': '<rootDir>/libs/$1/src/index.ts',
     '^@fleet/([^/]+)/testing$': '<rootDir>/libs/$1/src/testing/index.ts',
+    '^@fleet/api-client/request-schemas$': '<rootDir>/libs/api-client/src/request-schemas.ts',
     '^@fleet/service-kit/stream-tokens$': '<rootDir>/libs/service-kit/src/stream-tokens.ts',
     '^@fleet/(service-kit)/([^/]+)$': '<rootDir>/libs/$1/src/http/$2.ts',
   },

@@ -192,17 +192,6 @@ describe('the event inbox', () => {
   });
 });
 
-describe('the page of a vehicle', () => {
-  it('sends a text and shows the result of the terminal', async () => {
-    await open(`/vehicles/${vehicleId}`);
-    await page.getByLabel('Text to the driver').fill('Call the depot');
-    await page.getByRole('button', { name: 'Send' }).click();
-    const commands = page.getByRole('region', { name: 'Commands' });
-    await commands.getByText('Acknowledged').waitFor();
-    expect(terminal.receivedFrames(0x8300)).toHaveLength(1);
-  });
-});
-
 describe('the Webhooks tab', () => {
   it('adds a webhook, shows the secret once, sends a test, and deletes it', async () => {
     const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hook`;

@@ -22,6 +22,13 @@ const folders = readdirSync(source, { recursive: true, encoding: 'utf8' })
 
 const placeholders = (text: string): string[] => (text.match(/\{\{\w+\}\}/g) ?? []).toSorted();
 
+/** Returns the first parts of a key, such as `a` and `a.b` of `a.b.c`. */
+const prefixesOf = (key: string): string[] =>
+  key
+    .split('.')
+    .map((_, index, parts) => parts.slice(0, index).join('.'))
+    .slice(1);
+
 /** Returns the source text of a folder, and of all folders below. */
 const readSources = (folder: string): string =>
   readdirSync(join(source, folder), { recursive: true, encoding: 'utf8' })
@@ -42,8 +49,8 @@ describe.each(folders)('the messages of %s', (folder) => {
     const text = readSources(folder === 'common' ? '.' : folder === 'scenes/video' ? '.' : folder);
     const unused = english
       .map(([key]) => key.replace(/_(one|other)$/, ''))
-      // Keys with a variable last part, such as `state.${state}`, are used by their first part.
-      .filter((key) => !text.includes(key) && !text.includes(`${key.split('.').slice(0, -1).join('.')}.\${`));
+      // Keys with a variable part, such as `state.${state}`, are used by the parts before it.
+      .filter((key) => !text.includes(key) && !prefixesOf(key).some((prefix) => text.includes(`${prefix}.\${`)));
     expect(unused).toEqual([]);
   });
 });

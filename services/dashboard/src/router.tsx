@@ -95,6 +95,12 @@ const vehicleRoute = createRoute({
   component: lazyRouteComponent(() => import('./scenes/vehicle/page.tsx'), 'VehiclePage'),
 });
 
+const vehicleTabRoute = createRoute({
+  getParentRoute: () => appRoute,
+  path: '/vehicles/$vehicleId/$tab',
+  component: lazyRouteComponent(() => import('./scenes/vehicle/page.tsx'), 'VehiclePage'),
+});
+
 const profileRoute = createRoute({
   getParentRoute: () => appRoute,
   path: '/profile/{-$tab}',
@@ -106,7 +112,7 @@ const routeTree = rootRoute.addChildren([
   loginRoute,
   resetRoute,
   shareRoute,
-  appRoute.addChildren([mapRoute, videoRoute, eventsRoute, vehiclesRoute, vehicleRoute, profileRoute]),
+  appRoute.addChildren([mapRoute, videoRoute, eventsRoute, vehiclesRoute, vehicleRoute, vehicleTabRoute, profileRoute]),
 ]);
 
 /** Creates the router. Routes below the application require a user. */

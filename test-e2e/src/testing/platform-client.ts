@@ -4,7 +4,16 @@ import type { ProductHarness } from './harness.ts';
 /** A record as returned by the Platform API. */
 export type PlatformRecord = Readonly<Record<string, unknown>>;
 
-/** A client of the Platform API with the demo account's owner. */
+/** An account of one test file, with the password of its owner. */
+export interface RegisteredAccount {
+  readonly email: string;
+  readonly password: string;
+  readonly client: PlatformClient;
+}
+
+let registrations = 0;
+
+/** A client of the Platform API with the owner of an account. */
 export class PlatformClient {
   readonly #base: string;
   readonly #headers: Record<string, string>;
@@ -14,6 +23,7 @@ export class PlatformClient {
     this.#headers = headers;
   }
 
+  /** Logs the owner of the demo account in. */
   static async logIn(harness: ProductHarness): Promise<PlatformClient> {
     const { base_url: url, demo } = harness.product.runtime;
     const anonymousClient = new PlatformClient(`${url}/api`, { 'content-type': 'application/json' });
@@ -27,6 +37,25 @@ export class PlatformClient {
       authorization,
       'x-api-key': demo.api_key,
     });
+  }
+
+  /** Registers an account with an owner, so that a test sees only its own records. */
+  static async register(harness: ProductHarness, name: string): Promise<RegisteredAccount> {
+    const { base_url: url } = harness.product.runtime;
+    registrations += 1;
+    const email = `${name}-${process.pid}-${registrations}@fleet.example`;
+    const password = 'correct horse battery';
+    const headers = { 'content-type': 'application/json' };
+    const anonymousClient = new PlatformClient(`${url}/api`, headers);
+    const owner = { name: 'Owner', email, password, account_name: `${name} ${registrations}` };
+    const { access_token: token } = await anonymousClient.requestData('/auth/register', owner);
+    const authorized = { ...headers, authorization: `Bearer ${String(token)}` };
+    const { key } = await new PlatformClient(`${url}/api`, authorized).requestData('/api-keys', { name: 'e2e' });
+    return {
+      email,
+      password,
+      client: new PlatformClient(`${url}/api`, { ...authorized, 'x-api-key': String(key) }),
+    };
   }
 
   /**
@@ -60,6 +89,12 @@ export class PlatformClient {
   /** Sends DELETE; throws for any status but 200. */
   async remove(path: string): Promise<void> {
     const { status, text } = await this.#fetch(path, { method: 'DELETE' });
+    if (status !== 200) throw new Error(`${path}: ${status} ${text}`);
+  }
+
+  /** Sends PUT with a body; throws for any status but 200. */
+  async update(path: string, body: object): Promise<void> {
+    const { status, text } = await this.#fetch(path, { method: 'PUT', body: JSON.stringify(body) });
     if (status !== 200) throw new Error(`${path}: ${status} ${text}`);
   }
 

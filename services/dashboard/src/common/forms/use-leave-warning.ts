@@ -1,0 +1,12 @@
+import { useBlocker } from '@tanstack/react-router';
+import { useTranslation } from 'react-i18next';
+
+/** Requires a confirmation before the page is left while a form has changes that are not saved. */
+export function useLeaveWarning(isChanged: boolean): void {
+  const { t } = useTranslation();
+  useBlocker({
+    shouldBlockFn: () => !globalThis.confirm(t('form.leave')),
+    disabled: !isChanged,
+    enableBeforeUnload: isChanged,
+  });
+}
