@@ -70,6 +70,7 @@ export const allowedFields = [
     names: ['answer'],
     files: /^services\/platform-api\/src\/domains\/(?:captures|geofences|notifications|partners|vehicles)\//,
   },
+  { names: ['answer'], files: /^services\/dashboard\/src\/scenes\/vehicle\/commands\// },
   // First responses by idempotency key, and indexes, in MongoDB.
   { names: ['answer', 'isUntold'], files: /^services\/platform-api\/src\/(?:http-api|store)\// },
   // Reply of `notifyWebhookOwner`, on the bus.

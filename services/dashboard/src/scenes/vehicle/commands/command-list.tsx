@@ -60,7 +60,7 @@ function CommandRow({ command, onCancel }: { command: Command; onCancel: () => v
         </Group>
         <details>
           <summary>{t('commands.details')}</summary>
-          <Code block>{JSON.stringify({ params: command.params, answer: command.answer }, null, 2)}</Code>
+          <Code block>{JSON.stringify({ params: command.params, response: command.answer }, null, 2)}</Code>
         </details>
       </Stack>
     </li>
