@@ -128,6 +128,7 @@ function createRows(records: Records): readonly Row[] {
     ['GET', '/user/generate-websocket-token'],
     ['GET', '/rtt-tracking/get-imei-latest-location'],
     ['GET', '/fleet'],
+    ['POST', '/vehicles/import', { rows: [{ vehicle_no: 'ROWS 2' }] }],
     ['GET', `/vehicles/${vehicle.id}/locations?simplify_m=10&limit=100`],
     ['GET', `/vehicles/${vehicle.id}/trips`],
     ['GET', `/vehicles/${vehicle.id}/list-dashcam-media?channelId=1&kind=image`],

@@ -774,6 +774,23 @@ export const requestSchemas = {
       }
     }
   },
+  "importVehicles": {
+    "type": "object",
+    "required": [
+      "rows"
+    ],
+    "properties": {
+      "rows": {
+        "type": "array",
+        "items": {
+          "type": "object",
+          "additionalProperties": true
+        },
+        "minItems": 1,
+        "maxItems": 200
+      }
+    }
+  },
   "updateVehicle": {
     "type": "object",
     "properties": {

@@ -48,6 +48,7 @@ const bodies: SampleOverrides['bodies'] = {
   inviteUser: () => ({ email: `${newWord()}@fleet.example`, role: 'viewer' }),
   openAccount: () => ({ name: 'New', owner: { name: 'New', email: `${newWord()}@fleet.example` } }),
   createVehicle: () => ({ vehicle_no: newWord() }),
+  importVehicles: () => ({ rows: [{ vehicle_no: newWord() }] }),
   updateVehicleGroup: () => ({ vehicles: undefined, parent_group: undefined }),
   createGeofence: () => ({ type: 'circle', coordinates: [[22.5, 114]], radius_m: 50 }),
   createRoute: () => wayOf,

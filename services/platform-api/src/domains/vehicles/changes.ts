@@ -23,7 +23,9 @@ import { removeVehicle } from './vehicle-deletion.ts';
 import { accessTo, assertOwnVehicle, vehicleNotFound, visibleVehicle } from './visibility.ts';
 
 /** Dependencies of the functions that change vehicles. */
-type ChangeDeps = Pick<Deps, 'records' | 'redis' | 'log' | 'commandClient' | 'bus' | 'thresholds'>;
+export type ChangeDeps = Pick<Deps, 'records' | 'redis' | 'log' | 'commandClient' | 'bus' | 'thresholds'>;
+
+type NewVehicleBody = VehicleBody & { readonly vehicle_no: string };
 
 const toOwnResponse = (deps: ChangeDeps, caller: Caller, vehicle: Vehicle): Promise<VehicleResponse> =>
   toCurrentResponse(deps, { vehicle, ...accessTo(vehicle, caller, undefined) });
@@ -45,9 +47,15 @@ export async function readVehicle(
 export async function createVehicle(
   deps: ChangeDeps,
   caller: Caller,
-  body: VehicleBody & { vehicle_no: string },
+  body: NewVehicleBody,
   requestId: string,
 ): Promise<VehicleResponse> {
+  const vehicle = await insertVehicle(deps, caller, body);
+  return withNumberAsSent(await toOwnResponse(deps, caller, await withChannels(deps, vehicle, requestId)), body);
+}
+
+/** Stores a new vehicle and claims its terminal. */
+export async function insertVehicle(deps: ChangeDeps, caller: Caller, body: NewVehicleBody): Promise<Vehicle> {
   const vehicleNo = normalizeVehicleNo(body.vehicle_no);
   const accountTimezone = await findAccountTimezone(deps, caller);
   const change = toVehicleChange(body, { vehicleNo, accountTimezone });
@@ -69,7 +77,7 @@ export async function createVehicle(
     { type: 'vehicles', id: vehicle._id },
     { vehicleNo, imei: vehicle.imei },
   );
-  return withNumberAsSent(await toOwnResponse(deps, caller, await withChannels(deps, vehicle, requestId)), body);
+  return vehicle;
 }
 
 /** Removes the terminal of a vehicle from the list of unassigned devices. */
@@ -94,6 +102,23 @@ export async function updateVehicle(
   hooks: VehicleHooks,
   expectedVersion: number | undefined,
 ): Promise<VehicleResponse> {
+  const vehicle = await changeVehicle(deps, caller, { id, body, hooks, expectedVersion });
+  return withNumberAsSent(await toOwnResponse(deps, caller, vehicle), body);
+}
+
+interface VehicleUpdate {
+  readonly id: number;
+  readonly body: VehicleBody;
+  readonly hooks: VehicleHooks;
+  readonly expectedVersion: number | undefined;
+}
+
+/** Stores the changes of a vehicle; a terminal that leaves it is cleaned up. */
+export async function changeVehicle(
+  deps: ChangeDeps,
+  caller: Caller,
+  { id, body, hooks, expectedVersion }: VehicleUpdate,
+): Promise<Vehicle> {
   const known = await assertOwnVehicle(deps, caller, id);
   assertVersion(known, expectedVersion);
   const accountTimezone = body.timezone === null ? await findAccountTimezone(deps, caller) : known.timezone;
@@ -108,7 +133,7 @@ export async function updateVehicle(
   if (leavesTerminal) await cleanUpTerminal(deps, known, hooks);
   await claimTerminal(deps, vehicle);
   await audit(deps, caller, 'vehicles.update', { type: 'vehicles', id }, { fields: Object.keys(body) });
-  return withNumberAsSent(await toOwnResponse(deps, caller, await withoutDeletedLinks(deps, vehicle, change)), body);
+  return withoutDeletedLinks(deps, vehicle, change);
 }
 
 /** Sets the user whose webhooks and preferences apply to the vehicle. The user must belong to the same account. */

@@ -13,6 +13,8 @@ import type { Deps } from '../../platform/deps.ts';
 import { vehicleIdParams } from '../../platform/schemas.ts';
 import { changeOwner, createVehicle, deleteVehicle, readVehicle, updateVehicle } from './changes.ts';
 import type { VehicleHooks } from './hooks.ts';
+import { importBody, importResponse } from './import-schema.ts';
+import { importVehicles } from './import-vehicles.ts';
 import { createVehicleBody, listVehiclesQuery, ownerBody, updateVehicleBody, vehicleResponseSchema } from './schema.ts';
 import { listVehicles } from './use-cases.ts';
 
@@ -23,6 +25,7 @@ const missing = 'The vehicle, driver or group does not exist or is not visible t
 /** Returns the routes of vehicles. `hooks` contains the work of other domains after changes of a vehicle. */
 export const vehicleRoutes = (deps: Deps, hooks: VehicleHooks): PlatformRoute[] => [
   ...collection(deps),
+  importRoute(deps, hooks),
   ...single(deps, hooks),
 ];
 
@@ -59,6 +62,21 @@ const collection = (deps: Deps): PlatformRoute[] => [
     },
   }),
 ];
+
+const importRoute = (deps: Deps, hooks: VehicleHooks): PlatformRoute =>
+  platformRoute({
+    method: 'post',
+    path: '/vehicles/import',
+    operationId: 'importVehicles',
+    summary: 'Import vehicles',
+    description:
+      'Creates or updates one vehicle for each row, by its number. A row with a fault does not prevent the others. Repeating an import has the same result.',
+    tags,
+    isIdempotent: true,
+    body: importBody,
+    response: singleSchema(importResponse),
+    handle: async ({ body, context }) => ({ data: await importVehicles(deps, getCaller(context), body.rows, hooks) }),
+  });
 
 const single = (deps: Deps, hooks: VehicleHooks): PlatformRoute[] => [
   platformRoute({
