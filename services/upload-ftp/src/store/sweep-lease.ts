@@ -3,7 +3,7 @@ import { acquireRedisLock, type Redis, type RedisLock, releaseRedisLock } from '
 const lockKey = 'upload-ftp:sweep';
 const lastRunKey = 'upload-ftp:last-sweep';
 
-// KEYS 1 lock. ARGV 1 owner, 2 ttl. Acquires the lock, or renews it if the owner holds it.
+/** Lease of the replica that sweeps, so that one sweeps at a time. */
 export class SweepLease {
   readonly #redis: Redis;
   readonly #lock: RedisLock;
