@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link, Outlet } from '@tanstack/react-router';
 import { lazy, type ReactNode, Suspense } from 'react';
 import { useTranslation } from 'react-i18next';
+import { Commands } from '../commands/commands.tsx';
 import { config } from '../config.ts';
 import { useApplyPreferences } from '../format/use-apply-preferences.ts';
 import { useCan, useMe, useSession } from '../session/session-context.ts';
@@ -64,6 +65,7 @@ export function AppShell() {
         />
         <NavLink to="/vehicles" icon={<IconCar size={20} aria-hidden />} label={t('nav.vehicles')} />
         <span className="spacer" />
+        <Commands />
         <NavLink to="/profile" icon={<IconUser size={20} aria-hidden />} label={t('nav.profile')} />
         <button type="button" onClick={() => void session.logOut()}>
           <IconLogout size={20} aria-hidden />
