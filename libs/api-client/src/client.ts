@@ -33,12 +33,16 @@ export function createPlatformClient({ baseUrl, getCredentials, fetch }: ClientO
   return client;
 }
 
+/** Returns the headers of a request with these credentials. */
+export const toHeaders = ({ apiKey, accessToken, accountId }: Credentials): Record<string, string> => ({
+  ...(apiKey === null ? {} : { 'x-api-key': apiKey }),
+  ...(accessToken === null ? {} : { authorization: `Bearer ${accessToken}` }),
+  ...(accountId === undefined ? {} : { 'x-account-id': String(accountId) }),
+});
+
 const createCredentialMiddleware = (getCredentials: ClientOptions['getCredentials']): Middleware => ({
   async onRequest({ request }) {
-    const { apiKey, accessToken, accountId } = await getCredentials();
-    if (apiKey !== null) request.headers.set('x-api-key', apiKey);
-    if (accessToken !== null) request.headers.set('authorization', `Bearer ${accessToken}`);
-    if (accountId !== undefined) request.headers.set('x-account-id', String(accountId));
+    for (const [name, value] of Object.entries(toHeaders(await getCredentials()))) request.headers.set(name, value);
     return request;
   },
 });

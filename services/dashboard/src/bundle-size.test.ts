@@ -31,12 +31,12 @@ describe('the size of the dashboard', () => {
   it('is below 280 kB before the map', () => {
     const files = findFirstFiles();
     expect(files.some((path) => path.endsWith('.js'))).toBe(true);
-    expect(files.filter((path) => path.includes('map-view'))).toEqual([]);
+    expect(files.filter((path) => path.includes('create-map'))).toEqual([]);
     expect(files.reduce((sum, path) => sum + gzipSize(path), 0)).toBeLessThan(firstPageBytes);
   });
 
   it('is below 450 kB for the map with its worker', () => {
-    const names = readdirSync(join(app, 'assets')).filter((name) => /^(map-view|maplibre-gl-worker).*\.js$/.test(name));
+    const names = readdirSync(join(app, 'assets')).filter((name) => /^(create-map|maplibre-gl-worker).*\.js$/.test(name));
     expect(names).toHaveLength(2);
     expect(names.reduce((sum, name) => sum + gzipSize(join('assets', name)), 0)).toBeLessThan(mapBytes);
   });

@@ -93,7 +93,7 @@ export async function logIn(page: Page, user: { email: string; password: string 
   await page.getByLabel('E-mail or phone').fill(user.email);
   await page.locator('input[type=password]').fill(user.password);
   await page.getByRole('button', { name: 'Log in', exact: true }).click();
-  await page.getByRole('list', { name: 'Vehicles' }).or(page.getByText('No vehicle matches')).waitFor();
+  await page.getByRole('list', { name: 'Vehicles' }).or(page.getByText('There are no vehicles yet')).waitFor();
 }
 
 /** Returns the serious and critical violations of accessibility rules, one line each. */

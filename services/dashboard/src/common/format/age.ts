@@ -23,7 +23,7 @@ export function formatAge(timeMs: number, nowMs: number, options: FormatOptions)
 const formatUnit = (value: number, unit: 'second' | 'minute', language: string): string =>
   new Intl.NumberFormat(language, { style: 'unit', unit, unitDisplay: 'short' }).format(value);
 
-const formatClock = (timeMs: number, { language, timeZone, isTwelveHours }: FormatOptions): string =>
+export const formatClock = (timeMs: number, { language, timeZone, isTwelveHours }: FormatOptions): string =>
   new Intl.DateTimeFormat(language, { timeStyle: 'short', timeZone, hour12: isTwelveHours }).format(timeMs);
 
 /** Returns date and time, such as "22 Jan 2026, 14:02". */
@@ -40,3 +40,7 @@ export const formatExact = (timeMs: number, { language, timeZone, isTwelveHours 
   new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeStyle: 'long', timeZone, hour12: isTwelveHours }).format(
     timeMs,
   );
+
+/** Returns the day in the user's zone, such as 2026-01-22. */
+export const formatIsoDate = (timeMs: number, { timeZone }: Pick<FormatOptions, 'timeZone'>): string =>
+  new Intl.DateTimeFormat('en-CA', { dateStyle: 'short', timeZone }).format(timeMs);

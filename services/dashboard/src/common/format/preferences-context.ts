@@ -3,7 +3,8 @@ import { useQuery } from '@tanstack/react-query';
 import { useEffect, useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useSession } from '../session/session-context.ts';
-import { type FormatOptions, formatAge, formatDateTime, formatExact } from './age.ts';
+import { type FormatOptions, formatAge, formatClock, formatDateTime, formatExact, formatIsoDate } from './age.ts';
+import { getServerTimeMs } from './clock.ts';
 import { formatDistance, formatSpeed, formatVolume, type Units } from './units.ts';
 
 export type Preferences = components['schemas']['Preferences'];
@@ -37,6 +38,8 @@ export function useFormat() {
     };
     return {
       age: (timeMs: number, nowMs: number) => formatAge(timeMs, nowMs, options),
+      clock: (timeMs: number) => formatClock(timeMs, options),
+      date: (timeMs: number) => formatIsoDate(timeMs, options),
       dateTime: (timeMs: number) => formatDateTime(timeMs, options),
       exact: (timeMs: number) => formatExact(timeMs, options),
       speed: (kmh: number) => formatSpeed(kmh, units),
@@ -48,9 +51,9 @@ export function useFormat() {
 
 /** Returns the current time, which changes once a second while the component is visible. */
 export function useNow(): number {
-  const [nowMs, setNowMs] = useState(() => Date.now());
+  const [nowMs, setNowMs] = useState(getServerTimeMs);
   useEffect(() => {
-    const timer = setInterval(() => setNowMs(Date.now()), 1_000);
+    const timer = setInterval(() => setNowMs(getServerTimeMs()), 1_000);
     return () => clearInterval(timer);
   }, []);
   return nowMs;

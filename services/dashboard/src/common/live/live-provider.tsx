@@ -1,7 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query';
-import { type ReactNode, useEffect, useState } from 'react';
+import { type ReactNode, useEffect, useMemo, useRef, useState } from 'react';
 import { useSession } from '../session/session-context.ts';
-import { startLiveConnection } from './live-connection.ts';
+import { type LiveConnection, startLiveConnection } from './live-connection.ts';
 import { LiveContext } from './live-context.ts';
 import { LiveStore } from './live-store.ts';
 import type { RecordEvent } from './protocol.ts';
@@ -15,19 +15,34 @@ const staleQueries: Readonly<Record<string, readonly string[]>> = {
 
 /** Holds the live connection of the signed-in user. */
 export function LiveProvider({ children }: { children: ReactNode }) {
-  const { api } = useSession();
+  const session = useSession();
   const queries = useQueryClient();
   const [store] = useState(() => new LiveStore());
+  const connection = useRef<LiveConnection | null>(null);
+  const live = useMemo(() => ({ store, getConnection: () => connection.current }), [store]);
   useEffect(() => {
     const onEvent = ({ type }: RecordEvent): void => {
       for (const key of staleQueries[type] ?? []) void queries.invalidateQueries({ queryKey: [key] });
     };
     const stopEvents = store.onEvent(onEvent);
-    const stopConnection = startLiveConnection(api, store, () => void queries.invalidateQueries());
+    const started = startLiveConnection(session, store, () => void queries.invalidateQueries());
+    connection.current = started;
+    // A lost connection may have missed changes of records.
+    let wasDisconnected = false;
+    const stopWatching = store.subscribe(() => {
+      const { kind } = store.connection;
+      if (kind === 'disconnected') wasDisconnected = true;
+      else if (kind === 'live' && wasDisconnected) {
+        wasDisconnected = false;
+        void queries.invalidateQueries({ refetchType: 'active' });
+      }
+    });
     return () => {
       stopEvents();
-      stopConnection();
+      stopWatching();
+      connection.current = null;
+      started.stop();
     };
-  }, [api, queries, store]);
-  return <LiveContext value={store}>{children}</LiveContext>;
+  }, [session, queries, store]);
+  return <LiveContext value={live}>{children}</LiveContext>;
 }

@@ -1,134 +1,214 @@
-// Owns the websocket: parses its messages and posts batches, so that a busy page gets fewer and newer rows.
-import { BatchQueue } from './batch-queue.ts';
-import type { ConnectionState, FromWorker, LiveLocation, ToWorker, VehicleState } from './protocol.ts';
-import { reconnectDelayMs } from './reconnect-delay.ts';
+// Owns the websocket and the vehicles: parses, filters, sorts and clusters, so that the page only draws.
+import { EventQueue } from './event-queue.ts';
+import { createMarks } from './fleet-clusters.ts';
+import { everything, type FleetQuery } from './fleet-query.ts';
+import { FleetReader } from './fleet-reader.ts';
+import { FleetTable, type LiveStatus } from './fleet-table.ts';
+import { FleetViewBuilder } from './fleet-view.ts';
+import { LiveSocket, type ServerMessage } from './live-socket.ts';
+import type { ConnectionState, FromWorker, LiveLocation, OpenSeverity, ToWorker, Viewport } from './protocol.ts';
 
 const batchIntervalMs = 100;
-/** Pages do not see ping frames, so the worker sends messages of its own. */
-const pingIntervalMs = 20_000;
-const silenceLimitMs = 45_000;
-const subscribedEvents = ['location', 'status', 'notification', 'vehicle', 'command', 'upload', 'media', 'stream'];
+const hiddenIntervalMs = 1_000;
+const viewIntervalMs = 500;
+/** Names in one message, so that no task of the page is long. */
+const textsPerMessage = 500;
+/** Messages that arrive later are late because of the server, the network or this page. */
+const slowAfterMs = 3_000;
+/** Without newer positions nothing is late. */
+const currentMs = 5_000;
 
-const closeCodes = { tooManyWindows: 4429 };
-
-interface ServerMessage {
-  readonly type: string;
-  readonly data: unknown;
-}
-
-const queue = new BatchQueue();
-let socket: WebSocket | null = null;
+const table = new FleetTable();
+const builder = new FleetViewBuilder(table);
+const events = new EventQueue();
+let query: FleetQuery = everything;
+let viewport: Viewport | null = null;
+let matched: Uint8Array<ArrayBuffer> = new Uint8Array(0);
+let isHidden = false;
 let isPageBusy = false;
-let attempt = 0;
-let lastMessageAtMs = 0;
-let lastNotificationId: number | null = null;
-let retryTimer: ReturnType<typeof setTimeout> | undefined;
-let disconnectedAtMs: number | null = null;
+let isViewBusy = false;
+let areMarksBusy = false;
+let isViewDue = false;
+let areMarksDue = false;
+let lastBatchAtMs = 0;
+let lastViewAtMs = 0;
+let clockOffsetMs = 0;
+let behindMs = 0;
+let lastLocationAtMs = 0;
+let isCaughtUp = false;
+let hasLoaded = false;
+let state: ConnectionState = { kind: 'connecting' };
 
 const post = (message: FromWorker, transfer: Transferable[] = []): void => self.postMessage(message, { transfer });
-const report = (state: ConnectionState): void => post({ kind: 'connection', state });
 
-function requestToken(): void {
-  clearTimeout(retryTimer);
-  report({ kind: 'connecting' });
-  post({ kind: 'needsToken' });
+function setState(next: ConnectionState): void {
+  state = next;
+  post({ kind: 'connection', state });
 }
 
-function retryLater(): void {
-  clearTimeout(retryTimer);
-  disconnectedAtMs ??= Date.now();
-  const delayMs = reconnectDelayMs(attempt);
-  attempt += 1;
-  report({ kind: 'disconnected', sinceMs: disconnectedAtMs, retryAtMs: Date.now() + delayMs });
-  retryTimer = setTimeout(requestToken, delayMs);
-}
+const reader = new FleetReader(table, {
+  onRead: () => {
+    isCaughtUp = true;
+    hasLoaded = true;
+    isViewDue = true;
+    if (state.kind === 'catchingUp') setState({ kind: 'live' });
+  },
+  onFailed: () => post({ kind: 'needsToken' }),
+});
 
-function connect(wsUrl: string, token: string): void {
-  socket?.close();
-  const opened = new WebSocket(`${wsUrl}?token=${encodeURIComponent(token)}`);
-  socket = opened;
-  lastMessageAtMs = Date.now();
-  opened.onmessage = ({ data }: MessageEvent<string>) => {
-    lastMessageAtMs = Date.now();
-    onMessage(opened, JSON.parse(data) as ServerMessage);
-  };
-  opened.onclose = ({ code }) => {
-    if (socket !== opened) return;
-    socket = null;
-    if (code === closeCodes.tooManyWindows) report({ kind: 'tooManyWindows' });
-    else retryLater();
-  };
-}
+const socket = new LiveSocket({
+  onTokenNeeded: () => post({ kind: 'needsToken' }),
+  onState: setState,
+  onMessage,
+  onOpen: (serverTimeMs) => {
+    clockOffsetMs = serverTimeMs - Date.now();
+    behindMs = 0;
+    post({ kind: 'clock', offsetMs: clockOffsetMs });
+    isCaughtUp = false;
+    setState({ kind: 'catchingUp' });
+    void reader.read();
+  },
+});
 
-function onMessage(opened: WebSocket, { type, data }: ServerMessage): void {
+function onMessage({ type, ts, data }: ServerMessage): void {
   switch (type) {
-    case 'hello':
-      onHello(opened);
-      break;
-    case 'snapshot':
-      for (const location of (data as { locations: readonly LiveLocation[] }).locations) queue.addLocation(location);
-      break;
     case 'location':
-      queue.addLocation(data as LiveLocation);
-      break;
+      behindMs = Date.now() + clockOffsetMs - ts;
+      lastLocationAtMs = Date.now();
+      // A vehicle that is not known yet follows with the next read.
+      if (!table.setLocation(data as LiveLocation)) reader.readSoon();
+      isViewDue = true;
+      return;
     case 'status':
-      onStatus(data as { vehicle_id: number; state: VehicleState });
+      table.setStatus(data as LiveStatus);
+      isViewDue = true;
       break;
     case 'notification':
-      lastNotificationId = (data as { id: number }).id;
-      queue.addEvent({ type, data });
+      onNotification(data as NotificationEvent);
+      break;
+    case 'vehicle':
+      onVehicle(data as { vehicle_id: number; action: string });
       break;
     case 'subscribed':
     case 'pong':
-      break;
+      return;
     default:
-      queue.addEvent({ type, data });
   }
+  events.add({ type, data });
 }
 
-function onHello(opened: WebSocket): void {
-  attempt = 0;
-  disconnectedAtMs = null;
-  opened.send(JSON.stringify({ type: 'subscribe', vehicles: 'all', events: subscribedEvents }));
-  if (lastNotificationId !== null) opened.send(JSON.stringify({ type: 'resume', since: lastNotificationId }));
-  report({ kind: 'live' });
+interface NotificationEvent {
+  readonly vehicle_id: number;
+  readonly severity: OpenSeverity;
+  readonly acknowledged_at: string | null;
 }
 
-function onStatus(status: { vehicle_id: number; state: VehicleState }): void {
-  queue.setState(status.vehicle_id, status.state);
-  queue.addEvent({ type: 'status', data: status });
+function onNotification({ vehicle_id: vehicleId, severity, acknowledged_at: acknowledgedAt }: NotificationEvent): void {
+  // Other events of the vehicle may still be open.
+  if (acknowledgedAt !== null) reader.readSoon();
+  else table.raiseSeverity(vehicleId, severity);
+  isViewDue = true;
 }
 
-function postBatch(): void {
-  if (isPageBusy || queue.isEmpty) return;
-  const { rows, events, hasGap } = queue.take();
+function onVehicle({ vehicle_id: vehicleId, action }: { vehicle_id: number; action: string }): void {
+  if (action === 'removed' || action === 'unshared') {
+    table.removeVehicle(vehicleId);
+    isViewDue = true;
+  } else reader.readSoon();
+}
+
+function postChanges(): void {
+  const nowMs = Date.now();
+  const intervalMs = isHidden ? hiddenIntervalMs : batchIntervalMs;
+  if (nowMs - lastBatchAtMs >= intervalMs && !isPageBusy) postBatch(nowMs);
+  if (nowMs - lastViewAtMs >= viewIntervalMs) postView(nowMs);
+}
+
+function postBatch(nowMs: number): void {
+  if (table.changedCount === 0 && events.isEmpty) return;
+  lastBatchAtMs = nowMs;
   isPageBusy = true;
-  if (hasGap) post({ kind: 'gap' });
-  if (events.length > 0) post({ kind: 'events', events });
+  const texts = table.takeChangedTexts();
+  for (let at = 0; at < texts.length; at += textsPerMessage)
+    post({ kind: 'texts', texts: texts.slice(at, at + textsPerMessage) });
+  const rows = table.takeChangedRows();
   post({ kind: 'batch', rows }, [rows.buffer]);
+  const taken = events.take();
+  if (taken.hasGap) post({ kind: 'gap' });
+  if (taken.events.length > 0) post({ kind: 'events', events: taken.events });
 }
 
-function checkConnection(): void {
-  if (socket?.readyState !== WebSocket.OPEN) return;
-  if (Date.now() - lastMessageAtMs > silenceLimitMs) socket.close();
-  else socket.send(JSON.stringify({ type: 'ping' }));
+function postView(nowMs: number): void {
+  if (isHidden || isViewBusy || areMarksBusy || !(isViewDue || areMarksDue)) return;
+  lastViewAtMs = nowMs;
+  if (isViewDue) {
+    const built = builder.build(query);
+    matched = built.matched;
+    isViewBusy = true;
+    const { rows, counts, groupCounts } = built.view;
+    post({ kind: 'view', view: built.view, hasLoaded }, [rows.buffer, counts.buffer, groupCounts.buffer]);
+  }
+  isViewDue = false;
+  areMarksDue = false;
+  areMarksBusy = true;
+  const marks = createMarks(table.columns, matched, viewport);
+  post({ kind: 'marks', marks }, [marks.drawn.buffer, marks.clusters.buffer]);
+}
+
+function reportDelay(): void {
+  if (!isCaughtUp) return;
+  const isCurrent = Date.now() - lastLocationAtMs < currentMs;
+  if (isCurrent && behindMs > slowAfterMs) setState({ kind: 'slow', behindMs });
+  else if (state.kind === 'slow') setState({ kind: 'live' });
+}
+
+function stop(): void {
+  socket.stop();
+  reader.stop();
+  self.close();
 }
 
 self.onmessage = ({ data: message }: MessageEvent<ToWorker>) => {
-  if (message.kind === 'token') connect(message.wsUrl, message.token);
-  else if (message.kind === 'tokenFailed') retryLater();
-  else if (message.kind === 'batchDone') isPageBusy = false;
-  else if (message.kind === 'reconnect') {
-    if (socket === null) requestToken();
-  } else {
-    const closing = socket;
-    socket = null;
-    clearTimeout(retryTimer);
-    closing?.close();
-    self.close();
+  switch (message.kind) {
+    case 'token':
+      reader.headers = message.headers;
+      socket.connect(message.wsUrl, message.token);
+      break;
+    case 'tokenFailed':
+      socket.retryLater();
+      break;
+    case 'batchDone':
+      isPageBusy = false;
+      break;
+    case 'viewDone':
+      isViewBusy = false;
+      break;
+    case 'marksDone':
+      areMarksBusy = false;
+      break;
+    case 'query':
+      query = message.query;
+      isViewDue = true;
+      lastViewAtMs = 0;
+      break;
+    case 'viewport':
+      viewport = message.viewport;
+      areMarksDue = true;
+      break;
+    case 'visibility':
+      isHidden = message.isHidden;
+      isViewDue = true;
+      break;
+    case 'reconnect':
+      socket.reconnect();
+      break;
+    case 'stop':
+      stop();
+      break;
+    default:
   }
 };
 
-setInterval(postBatch, batchIntervalMs);
-setInterval(checkConnection, pingIntervalMs);
-requestToken();
+setInterval(postChanges, batchIntervalMs);
+setInterval(reportDelay, 1_000);
+socket.start();

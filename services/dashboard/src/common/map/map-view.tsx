@@ -1,23 +1,11 @@
 import { useComputedColorScheme } from '@mantine/core';
 import type { Feature, FeatureCollection, Point } from 'geojson';
-import {
-  GeoJSONSource,
-  LngLatBounds,
-  Map as MapLibreMap,
-  NavigationControl,
-  ScaleControl,
-  setWorkerUrl,
-} from 'maplibre-gl';
-import workerUrl from 'maplibre-gl/dist/maplibre-gl-worker.mjs?worker&url';
+import { GeoJSONSource, LngLatBounds, type Map as MapLibreMap } from 'maplibre-gl';
 import { useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import 'maplibre-gl/dist/maplibre-gl.css';
-import './map.css';
 import { colors, type Theme, type ThemeColors } from '../theme/tokens.ts';
-import { createBaseStyle, getCountries } from './base-map.ts';
+import { createMap } from './create-map.ts';
 import { addVehicleImages } from './vehicle-images.ts';
-
-setWorkerUrl(workerUrl);
 
 /** A vehicle on the map. */
 export interface MapVehicle {
@@ -159,7 +147,7 @@ export function MapView({ vehicles, selectedId, isFollowing = false, track = [],
     const element = container.current;
     if (element === null) return undefined;
     const removal = new AbortController();
-    createMap(element, colors[theme], (id) => select.current?.(id), removal.signal).then(setMap, (error: unknown) => {
+    createVehicleMap(element, colors[theme], (id) => select.current?.(id), removal.signal).then(setMap, (error: unknown) => {
       if (!removal.signal.aborted) setFailure(error instanceof Error ? error.message : String(error));
     });
     return () => {
@@ -199,26 +187,14 @@ export function MapView({ vehicles, selectedId, isFollowing = false, track = [],
   );
 }
 
-/** Creates the map in an element and waits until its layers exist. An abort removes it. */
-async function createMap(
+/** Creates the map with its layers. */
+async function createVehicleMap(
   element: HTMLElement,
   theme: ThemeColors,
   onSelect: (id: number) => void,
   removal: AbortSignal,
 ): Promise<MapLibreMap> {
-  const style = createBaseStyle(theme, await getCountries());
-  removal.throwIfAborted();
-  const map = new MapLibreMap({
-    container: element,
-    style,
-    center: [20, 20],
-    zoom: 1.5,
-    maxPitch: 0,
-    dragRotate: false,
-  });
-  removal.addEventListener('abort', () => map.remove());
-  map.addControl(new NavigationControl({ showCompass: false }), 'bottom-right');
-  map.addControl(new ScaleControl(), 'bottom-left');
+  const map = await createMap(element, theme, removal);
   map.on('click', 'vehicles', ({ features }) => {
     const id: unknown = features?.[0]?.properties['id'];
     if (typeof id === 'number') onSelect(id);
@@ -226,8 +202,6 @@ async function createMap(
   map.on('click', 'clusters', ({ lngLat }) => {
     map.easeTo({ center: lngLat, zoom: map.getZoom() + 2 });
   });
-  await map.once('load');
-  removal.throwIfAborted();
   addVehicleImages(map, theme);
   addLayers(map, theme);
   return map;

@@ -3,6 +3,7 @@ import {
   type Credentials,
   type components,
   createPlatformClient,
+  toHeaders,
   type PlatformClient,
 } from '@fleet/api-client';
 
@@ -125,6 +126,11 @@ export class Session {
   async getCredentials(): Promise<Credentials> {
     if (this.#access === null || this.#access.expiresAtMs - Date.now() < refreshBeforeExpiryMs) await this.#refresh();
     return { apiKey: this.#apiKey, accessToken: this.#access?.token ?? null };
+  }
+
+  /** Returns the headers of a request that the client of the API does not send. */
+  async getHeaders(): Promise<Record<string, string>> {
+    return toHeaders(await this.getCredentials());
   }
 
   /** Ends the session after a response 401, unless a refresh shows that it is still open. */

@@ -1,58 +1,77 @@
 import { describe, expect, it } from '@jest/globals';
-import { countStates, filterRows, toRows } from './model.ts';
-import { parseMapSearch } from './search.ts';
+import { FleetColumns } from '../../common/live/fleet-columns.ts';
+import { flag, vehicleStates } from '../../common/live/protocol.ts';
+import { findNearest, flattenFolders } from './model.ts';
+import { formatOverlays, formatPlace, parseMapSearch, parseOverlays, parsePlace } from './search.ts';
 
-const live = { latitude: 1, longitude: 2, speed: 52, course: 90, timestamp: 1, isValid: true };
-const vehicle = (id: number, vehicleNo: string, state: string) => ({
-  id,
-  name: `Truck ${id}`,
-  vehicle_no: vehicleNo,
-  imei: null,
-  state: state as never,
-  location: null,
-});
-const vehicles = [
-  vehicle(1, 'KL07CD1234', 'offline'),
-  vehicle(2, 'KL07AB0001', 'stopped'),
-  vehicle(3, 'DEMO3', 'idle'),
-];
-
-describe('the vehicles of the map', () => {
-  it('have the state of their newest position', () => {
-    const rows = toRows(vehicles, new Map([[1, { ...live, state: 'moving' as const }]]));
-    expect(rows.map(({ id, state }) => [id, state])).toEqual([
-      [1, 'moving'],
-      [2, 'stopped'],
-      [3, 'idle'],
+describe('the folders of the list', () => {
+  it('are in the order of the tree with their levels', () => {
+    const folder = (id: number, children: readonly ReturnType<typeof create>[] = []) => create(id, children);
+    const create = (id: number, children: readonly object[]) => ({
+      id,
+      name: `Folder ${id}`,
+      color: null,
+      children: children as never,
+    });
+    expect(flattenFolders([folder(1, [folder(2), folder(3)]), folder(4)])).toEqual([
+      { id: 1, name: 'Folder 1', parentId: null, depth: 0 },
+      { id: 2, name: 'Folder 2', parentId: 1, depth: 1 },
+      { id: 3, name: 'Folder 3', parentId: 1, depth: 1 },
+      { id: 4, name: 'Folder 4', parentId: null, depth: 0 },
     ]);
   });
+});
 
-  it('are sorted by state and then by number', () => {
-    const rows = filterRows(toRows(vehicles, new Map()), {});
-    expect(rows.map(({ id }) => id)).toEqual([3, 2, 1]);
-  });
-
-  it('are found by a part of the number or the name, without regard to case and spaces', () => {
-    const rows = toRows(vehicles, new Map());
-    expect(filterRows(rows, { query: 'kl07 cd' }).map(({ id }) => id)).toEqual([1]);
-    expect(filterRows(rows, { query: 'truck2' }).map(({ id }) => id)).toEqual([2]);
-    expect(filterRows(rows, { state: 'idle' }).map(({ id }) => id)).toEqual([3]);
-  });
-
-  it('are counted by state', () => {
-    const counts = countStates(toRows(vehicles, new Map()));
-    expect(counts).toEqual({ moving: 0, idle: 1, stopped: 1, offline: 1, never_connected: 0 });
+describe('the nearest vehicles to a place', () => {
+  it('are sorted by distance, without those that are offline or have no position', () => {
+    const columns = new FleetColumns();
+    const add = (slot: number, latitude: number, state: (typeof vehicleStates)[number], flags: number): void => {
+      columns.reserve(slot);
+      columns.latitude[slot] = latitude;
+      columns.state[slot] = vehicleStates.indexOf(state);
+      columns.flags[slot] = flags;
+    };
+    const located = flag.isPresent | flag.hasPosition;
+    add(0, 3, 'moving', located);
+    add(1, 1, 'offline', located);
+    add(2, 2, 'stopped', located);
+    add(3, 0, 'moving', flag.isPresent);
+    const found = findNearest(columns, [0, 0], 5);
+    expect(found.map(({ slot }) => slot)).toEqual([2, 0]);
+    expect(found[0]?.distanceM).toBeCloseTo(222_390, -2);
   });
 });
 
 describe('the address of the map', () => {
   it('keeps valid values and drops the others', () => {
-    expect(parseMapSearch({ vehicle: 7, state: 'idle', q: 12, follow: true })).toEqual({
+    const search = {
       vehicle: 7,
-      state: 'idle',
-      q: '12',
+      state: 'alarm',
+      group: 3,
+      q: 12,
+      sort: 'age',
       follow: true,
-    });
-    expect(parseMapSearch({ vehicle: -1, state: 'flying', q: '', follow: 'yes' })).toEqual({});
+      at: '10.5,76.25,12',
+      layers: 'routes',
+      near: '10.5,76.25',
+    };
+    expect(parseMapSearch(search)).toEqual({ ...search, q: '12' });
+    expect(
+      parseMapSearch({ vehicle: -1, state: 'flying', q: '', sort: 'state', follow: 'yes', at: '91,0,3', near: '1' }),
+    ).toEqual({});
+  });
+
+  it('names the layers only if they differ from the default', () => {
+    expect(parseOverlays(undefined)).toEqual(['geofences', 'labels']);
+    expect(formatOverlays(['labels', 'geofences'])).toBeUndefined();
+    expect(formatOverlays([])).toBe('none');
+    expect(parseOverlays('none')).toEqual([]);
+    expect(parseMapSearch({ layers: 'geofences,labels' })).toEqual({});
+  });
+
+  it('has the place of the map to about a metre', () => {
+    const place = parsePlace('10.01523,76.34121,12.50');
+    expect(place).toEqual({ latitude: 10.01523, longitude: 76.34121, zoom: 12.5 });
+    expect(place && formatPlace(place)).toBe('10.01523,76.34121,12.50');
   });
 });

@@ -1,55 +1,67 @@
-import type { Vehicle } from '../../common/fleet/vehicle.ts';
-import type { LivePosition } from '../../common/live/live-store.ts';
-import { type VehicleState, vehicleStates } from '../../common/live/protocol.ts';
+import type { components } from '@fleet/api-client';
+import type { Feature, FeatureCollection } from 'geojson';
+import type { FleetColumns } from '../../common/live/fleet-columns.ts';
+import type { GroupNode } from '../../common/live/fleet-query.ts';
+import { vehicleStates } from '../../common/live/protocol.ts';
+import { distanceM } from '../../common/map/mercator.ts';
 
-/** A row of the list: a vehicle with its newest position. */
-export interface VehicleRow {
+type Geofence = components['schemas']['Geofence'];
+type Route = components['schemas']['Route'];
+
+/** A folder of the tree; the children have the same shape. */
+export interface Folder {
   readonly id: number;
   readonly name: string;
-  readonly vehicleNo: string;
-  readonly state: VehicleState;
-  readonly position: LivePosition | undefined;
+  readonly color: string | null;
+  readonly children: readonly Folder[];
 }
 
-type NamedVehicle = Pick<Vehicle, 'id' | 'name' | 'vehicle_no' | 'imei' | 'state' | 'location'>;
-
-/** Joins vehicles with their live positions; before the first batch with those of the list. */
-export const toRows = (vehicles: readonly NamedVehicle[], positions: ReadonlyMap<number, LivePosition>): VehicleRow[] =>
-  vehicles.map((vehicle) => {
-    const position = positions.get(vehicle.id) ?? toPosition(vehicle);
-    const state = position?.state ?? vehicle.state;
-    return { id: vehicle.id, name: vehicle.name, vehicleNo: vehicle.vehicle_no, state, position };
-  });
-
-function toPosition({ location }: Pick<NamedVehicle, 'location'>): LivePosition | undefined {
-  if (location === null) return undefined;
-  const { latitude, longitude, speed, course, state, timestamp, gps_valid: isValid } = location;
-  return { latitude, longitude, speed, course, state, timestamp, isValid };
+/** A folder with its name and its level in the tree. */
+export interface NamedGroup extends GroupNode {
+  readonly name: string;
 }
 
-export interface RowFilter {
-  readonly state?: VehicleState | undefined;
-  /** Part of the number or the name; case and spaces do not matter. */
-  readonly query?: string | undefined;
+/** Returns the folders in the order of the list: parents before their children. */
+export const flattenFolders = (
+  folders: readonly Folder[],
+  parentId: number | null = null,
+  depth = 0,
+): readonly NamedGroup[] =>
+  folders.flatMap(({ id, name, children }) => [
+    { id, name, parentId, depth },
+    ...flattenFolders(children, id, depth + 1),
+  ]);
+
+export const toGeofenceFeatures = (geofences: readonly Geofence[]): FeatureCollection => ({
+  type: 'FeatureCollection',
+  features: geofences.map(
+    ({ geojson, name, color }) => ({ ...geojson, properties: { name, color } }) as unknown as Feature,
+  ),
+});
+
+export const toRouteFeatures = (routes: readonly Route[]): FeatureCollection => ({
+  type: 'FeatureCollection',
+  features: routes.map(({ name, color, path }) => ({
+    type: 'Feature',
+    properties: { name, color },
+    geometry: { type: 'LineString', coordinates: path.map(([latitude = 0, longitude = 0]) => [longitude, latitude]) },
+  })),
+});
+
+/** A vehicle near a place. */
+export interface NearbySlot {
+  readonly slot: number;
+  readonly distanceM: number;
 }
 
-const normalize = (text: string): string => text.toLowerCase().replaceAll(/\s/g, '');
+const offline = vehicleStates.indexOf('offline');
 
-/** Returns the rows that match, in the order of their states and then of their numbers. */
-export function filterRows(rows: readonly VehicleRow[], { state, query = '' }: RowFilter): VehicleRow[] {
-  const wanted = normalize(query);
-  return rows
-    .filter((row) => state === undefined || row.state === state)
-    .filter((row) => wanted === '' || normalize(`${row.vehicleNo} ${row.name}`).includes(wanted))
-    .toSorted(
-      (a, b) =>
-        vehicleStates.indexOf(a.state) - vehicleStates.indexOf(b.state) || a.vehicleNo.localeCompare(b.vehicleNo),
-    );
-}
-
-/** Returns the number of rows in each state. */
-export function countStates(rows: readonly VehicleRow[]): Record<VehicleState, number> {
-  const counts = { moving: 0, idle: 0, stopped: 0, offline: 0, never_connected: 0 };
-  for (const { state } of rows) counts[state] += 1;
-  return counts;
+/** Returns the vehicles with the smallest distances to a place, without those whose position is old. */
+export function findNearest(columns: FleetColumns, place: readonly [number, number], count: number): NearbySlot[] {
+  const found: NearbySlot[] = [];
+  for (let slot = 0; slot < columns.length; slot += 1) {
+    if (!columns.hasPosition(slot) || (columns.state[slot] ?? offline) >= offline) continue;
+    found.push({ slot, distanceM: distanceM(place, [columns.latitude[slot] ?? 0, columns.longitude[slot] ?? 0]) });
+  }
+  return found.toSorted((a, b) => a.distanceM - b.distanceM).slice(0, count);
 }

@@ -1,105 +1,130 @@
-import { Button, TextInput } from '@mantine/core';
-import { IconX } from '@tabler/icons-react';
 import { getRouteApi } from '@tanstack/react-router';
-import { useMemo } from 'react';
+import { useEffect, useMemo, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { useVehicles } from '../../common/fleet/queries.ts';
-import { useLivePositions } from '../../common/live/live-context.ts';
-import { vehicleStates } from '../../common/live/protocol.ts';
-import { MapView } from '../../common/map/map-view.tsx';
-import { StateMark } from '../../common/ui/marks.tsx';
-import { Failure, Loading } from '../../common/ui/states.tsx';
-import { countStates, filterRows, toRows, type VehicleRow } from './model.ts';
-import { VehicleList } from './parts/vehicle-list.tsx';
+import { useIsStale } from '../../common/live/connection-age.ts';
+import type { FleetQuery } from '../../common/live/fleet-query.ts';
+import { useLiveConnection, useLiveStore } from '../../common/live/live-context.ts';
+import type { MapPlace } from '../../common/map/map-place.ts';
+import type { FleetMap } from '../../common/map/fleet-map.ts';
+import { FleetMapView } from '../../common/map/fleet-map-view.tsx';
+import { BottomSheet } from './parts/bottom-sheet.tsx';
+import { FleetSide } from './parts/fleet-side.tsx';
+import { MapToolbar } from './parts/map-toolbar.tsx';
+import { NearestPanel } from './parts/nearest-panel.tsx';
 import { VehiclePanel } from './parts/vehicle-panel.tsx';
-import type { MapSearch } from './search.ts';
+import { useGeofenceFeatures, useGroups, useRouteFeatures } from './queries.ts';
+import { formatOverlays, formatPlace, type MapSearch, parseOverlays, parsePlace, parsePosition } from './search.ts';
 import './map.css';
 
 const route = getRouteApi('/app/map');
+/** The address follows the map this long after its last move. */
+const addressDelayMs = 700;
 
-/** The live map: every visible vehicle, a list with filters, and a panel for the selected one. */
+/** The live map: every visible vehicle, the list with its filters, and a panel for the selected one. */
 export function MapPage() {
   const { t } = useTranslation('map');
   const search = route.useSearch();
   const navigate = route.useNavigate();
-  const vehicles = useVehicles();
-  const positions = useLivePositions();
-  const rows = toRows(vehicles.data ?? [], positions);
-  const visible = filterRows(rows, { state: search.state, query: search.q });
-  const marks = useMapVehicles(visible);
+  const map = useRef<FleetMap | null>(null);
+  const groups = useGroups();
+  const [collapsedIds, setCollapsedIds] = useState<readonly number[]>([]);
+  useFleetQuery(search, groups, collapsedIds);
+  const overlays = useMemo(() => parseOverlays(search.layers), [search.layers]);
   const change = (next: Partial<Record<keyof MapSearch, unknown>>): void =>
     void navigate({ search: (before) => ({ ...before, ...next }) as MapSearch, replace: true });
-  if (vehicles.isPending) return <Loading />;
-  if (vehicles.isError) return <Failure error={vehicles.error} onRetry={() => void vehicles.refetch()} />;
-  const selected = rows.find(({ id }) => id === search.vehicle);
+  const onMove = useDelayed((place: MapPlace) => change({ at: formatPlace(place) }));
+  const step = useStep(search.vehicle, (vehicle) => change({ vehicle }));
+  const near = search.near === undefined ? undefined : parsePosition(search.near);
   return (
     <div className="map-page">
       <h1 className="visually-hidden">{t('title')}</h1>
-      <aside className="map-side">
-        <TextInput
-          aria-label={t('search')}
-          placeholder={t('search')}
-          value={search.q ?? ''}
-          onChange={({ currentTarget }) => change({ q: currentTarget.value === '' ? undefined : currentTarget.value })}
+      <BottomSheet>
+        <FleetSide
+          search={search}
+          groups={groups}
+          collapsedIds={collapsedIds}
+          onCollapse={setCollapsedIds}
+          onChange={change}
         />
-        <Counters rows={rows} selected={search.state} onChange={(state) => change({ state })} />
-        <VehicleList rows={visible} selectedId={search.vehicle} onSelect={(vehicle) => change({ vehicle })} />
-      </aside>
-      <MapView
-        vehicles={marks}
+      </BottomSheet>
+      <FleetMapView
         selectedId={search.vehicle}
         isFollowing={search.follow === true}
-        onSelect={(vehicle) => change({ vehicle })}
+        isStale={useIsStale()}
+        place={parsePlace(search.at)}
+        overlays={overlays}
+        geofences={useGeofenceFeatures(overlays.includes('geofences'))}
+        routes={useRouteFeatures(overlays.includes('routes'))}
+        onSelect={(vehicle) => change({ vehicle, follow: undefined })}
+        onMove={onMove}
+        onDrag={() => change({ follow: undefined })}
+        onPlace={(latitude, longitude) => change({ near: `${latitude.toFixed(5)},${longitude.toFixed(5)}` })}
+        onStep={step}
+        onReady={(created) => {
+          map.current = created;
+        }}
       />
-      {selected === undefined ? null : (
+      <MapToolbar
+        overlays={overlays}
+        onOverlays={(shown) => change({ layers: formatOverlays(shown) })}
+        onFit={() => map.current?.fit()}
+        onNearest={() => {
+          const center = map.current?.center;
+          if (center !== undefined) change({ near: center.map((value) => value.toFixed(5)).join(',') });
+        }}
+      />
+      {search.vehicle === undefined ? null : (
         <VehiclePanel
-          row={selected}
+          key={search.vehicle}
+          vehicleId={search.vehicle}
           isFollowing={search.follow === true}
           onFollow={(isFollowing) => change({ follow: isFollowing ? true : undefined })}
           onClose={() => change({ vehicle: undefined, follow: undefined })}
+        />
+      )}
+      {near === undefined || search.vehicle !== undefined ? null : (
+        <NearestPanel
+          place={near}
+          onSelect={(vehicle) => change({ vehicle })}
+          onClose={() => change({ near: undefined })}
         />
       )}
     </div>
   );
 }
 
-/** Returns the marks of rows with a position; the same array while nothing changed. */
-function useMapVehicles(rows: readonly VehicleRow[]) {
-  const marks = rows.flatMap(({ id, name, state, position }) =>
-    position === undefined ? [] : [{ ...position, id, label: name, state }],
-  );
-  const key = marks.map(({ id, timestamp, state }) => `${id}:${timestamp}:${state}`).join();
-  // The map re-indexes every mark for a new array.
-  return useMemo(() => marks, [key]);
+/** Sends filters and order to the worker. */
+function useFleetQuery(search: MapSearch, groups: FleetQuery['groups'], collapsedIds: readonly number[]): void {
+  const getConnection = useLiveConnection();
+  const { state, q, group, sort = 'state' } = search;
+  useEffect(() => {
+    const nodes = groups.map(({ id, parentId, depth }) => ({ id, parentId, depth }));
+    getConnection()?.setQuery({ state, text: q, groupId: group, sort, groups: nodes, collapsedIds });
+  }, [getConnection, state, q, group, sort, groups, collapsedIds]);
 }
 
-interface CountersProps {
-  readonly rows: readonly VehicleRow[];
-  readonly selected: MapSearch['state'];
-  readonly onChange: (state: MapSearch['state']) => void;
+/** Returns a function that steps through the vehicles of the list. */
+function useStep(selectedId: number | undefined, onSelect: (vehicleId: number) => void) {
+  const store = useLiveStore();
+  return (direction: 1 | -1): void => {
+    const { rows } = store.view;
+    const slots = [...rows].filter((slot, at) => at % 2 === 0 && slot >= 0);
+    if (slots.length === 0) return;
+    const selected = selectedId === undefined ? -1 : slots.indexOf(store.findSlot(selectedId) ?? -1);
+    const next = selected === -1 ? (direction === 1 ? 0 : slots.length - 1) : selected + direction;
+    const vehicle = store.vehicleAt(slots[(next + slots.length) % slots.length] ?? -1);
+    if (vehicle !== undefined) onSelect(vehicle.id);
+  };
 }
 
-/** Numbers of vehicles in each state, which filter the list. */
-function Counters({ rows, selected, onChange }: CountersProps) {
-  const { t } = useTranslation();
-  const counts = countStates(rows);
-  return (
-    <div className="map-counters" role="group" aria-label={t('map:filter')}>
-      {vehicleStates
-        .filter((state) => counts[state] > 0 || state === selected)
-        .map((state) => (
-          <Button
-            key={state}
-            size="compact-xs"
-            variant={state === selected ? 'filled' : 'default'}
-            leftSection={<StateMark state={state} size={12} />}
-            rightSection={state === selected ? <IconX size={12} aria-hidden /> : null}
-            aria-pressed={state === selected}
-            onClick={() => onChange(state === selected ? undefined : state)}
-          >
-            {t(`state.${state}`)} {counts[state]}
-          </Button>
-        ))}
-    </div>
-  );
+/** Returns a function that calls the newest callback once its calls have ended. */
+function useDelayed<T>(callback: (value: T) => void): (value: T) => void {
+  const newest = useRef(callback);
+  newest.current = callback;
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  useEffect(() => () => clearTimeout(timer.current), []);
+  return (value) => {
+    clearTimeout(timer.current);
+    timer.current = setTimeout(() => newest.current(value), addressDelayMs);
+  };
 }

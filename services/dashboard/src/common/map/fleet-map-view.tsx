@@ -1,0 +1,134 @@
+import { useComputedColorScheme } from '@mantine/core';
+import { useReducedMotion } from '@mantine/hooks';
+import type { FeatureCollection } from 'geojson';
+import { type KeyboardEvent, useEffect, useRef, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { useLiveConnection, useLiveStore, useVisibleSlots } from '../live/live-context.ts';
+import { type Viewport, vehicleStates } from '../live/protocol.ts';
+import { colors } from '../theme/tokens.ts';
+import { FleetMap } from './fleet-map.ts';
+import type { MapPlace } from './map-place.ts';
+import type { OverlayName } from './overlay-names.ts';
+
+interface FleetMapViewProps {
+  readonly selectedId: number | undefined;
+  readonly isFollowing: boolean;
+  /** Marks are pale: their data is old. */
+  readonly isStale: boolean;
+  /** Where the map begins; without it all vehicles are shown. */
+  readonly place: MapPlace | undefined;
+  readonly overlays: readonly OverlayName[];
+  readonly geofences: FeatureCollection;
+  readonly routes: FeatureCollection;
+  readonly onSelect: (vehicleId: number | undefined) => void;
+  readonly onMove: (place: MapPlace) => void;
+  readonly onPlace: (latitude: number, longitude: number) => void;
+  readonly onDrag: () => void;
+  /** Steps to the next (1) or the previous (-1) vehicle. */
+  readonly onStep: (direction: 1 | -1) => void;
+  /** Receives the map, and null when it is removed. */
+  readonly onReady: (map: FleetMap | null) => void;
+}
+
+/** The live map of all vehicles. Without WebGL 2 it gives the reason; the list beside it has the same facts. */
+export function FleetMapView(props: FleetMapViewProps) {
+  const { t } = useTranslation('map');
+  const container = useRef<HTMLDivElement>(null);
+  const { map, failure } = useFleetMap(container, props);
+  const { view, hasLoaded } = useVisibleSlots();
+  const { selectedId, isFollowing, overlays, geofences, routes, isStale } = props;
+  useEffect(() => map?.select(selectedId, isFollowing), [map, selectedId, isFollowing]);
+  useEffect(() => map?.setOverlays(overlays), [map, overlays]);
+  useEffect(() => map?.setAreas('geofences', geofences), [map, geofences]);
+  useEffect(() => map?.setAreas('routes', routes), [map, routes]);
+  useEffect(() => map?.setStale(isStale), [map, isStale]);
+  useFirstView(map, props, hasLoaded && view.totalCount > 0);
+  useSelectionMoves(map, props);
+  if (failure !== null)
+    return (
+      <div className="fleet-map fleet-map-failure" role="alert">
+        {t('mapFailed', { reason: failure })}
+      </div>
+    );
+  const alarms = view.counts[vehicleStates.length] ?? 0;
+  const onKeyDown = ({ key, ctrlKey, metaKey, altKey }: KeyboardEvent): void => {
+    if (ctrlKey || metaKey || altKey) return;
+    if (key === 'n') props.onStep(1);
+    if (key === 'p') props.onStep(-1);
+  };
+  return (
+    <div
+      ref={container}
+      className="fleet-map"
+      role="region"
+      aria-label={`${t('mapLabel', { count: view.matchedCount })}, ${t('mapAlarms', { count: alarms })}`}
+      onKeyDown={onKeyDown}
+    />
+  );
+}
+
+/** Shows the selected vehicle or all vehicles at first, unless the address names a place. */
+function useFirstView(map: FleetMap | null, { place, selectedId }: FleetMapViewProps, areVehiclesKnown: boolean): void {
+  const isDone = useRef(place !== undefined);
+  useEffect(() => {
+    if (map === null || !areVehiclesKnown || isDone.current) return;
+    isDone.current = true;
+    if (selectedId === undefined) map.fit();
+    else map.showSelected();
+  }, [map, areVehiclesKnown, selectedId]);
+}
+
+/** Moves the map to a vehicle that is selected or followed later. */
+function useSelectionMoves(map: FleetMap | null, { selectedId, isFollowing }: FleetMapViewProps): void {
+  const shown = useRef({ selectedId, isFollowing });
+  useEffect(() => {
+    const before = shown.current;
+    shown.current = { selectedId, isFollowing };
+    const isNew = selectedId !== before.selectedId || (isFollowing && !before.isFollowing);
+    if (isNew && selectedId !== undefined) map?.showSelected();
+  }, [map, selectedId, isFollowing]);
+}
+
+/** Creates the map in the container, again for another theme. */
+function useFleetMap(container: { readonly current: HTMLDivElement | null }, props: FleetMapViewProps) {
+  const { i18n } = useTranslation();
+  const store = useLiveStore();
+  const getConnection = useLiveConnection();
+  const [map, setMap] = useState<FleetMap | null>(null);
+  const [failure, setFailure] = useState<string | null>(null);
+  const theme = useComputedColorScheme('light');
+  const isMotionReduced = useReducedMotion();
+  const newest = useRef(props);
+  newest.current = props;
+  useEffect(() => {
+    const element = container.current;
+    if (element === null) return undefined;
+    const removal = new AbortController();
+    const listener = {
+      onSelect: (id: number | undefined) => newest.current.onSelect(id),
+      onPlace: (latitude: number, longitude: number) => newest.current.onPlace(latitude, longitude),
+      onDrag: () => newest.current.onDrag(),
+      onMove: (place: MapPlace, viewport: Viewport) => {
+        getConnection()?.setViewport(viewport);
+        newest.current.onMove(place);
+      },
+    };
+    const options = { theme: colors[theme], language: i18n.language, place: newest.current.place, isMotionReduced };
+    FleetMap.create(element, store, listener, options, removal.signal).then(
+      (created) => {
+        setMap(created);
+        newest.current.onReady(created);
+      },
+      (error: unknown) => {
+        if (!removal.signal.aborted) setFailure(error instanceof Error ? error.message : String(error));
+      },
+    );
+    return () => {
+      removal.abort();
+      getConnection()?.setViewport(null);
+      setMap(null);
+      newest.current.onReady(null);
+    };
+  }, [container, store, getConnection, theme, i18n.language, isMotionReduced]);
+  return { map, failure };
+}

@@ -1,0 +1,340 @@
+import type { FeatureCollection } from 'geojson';
+import { LngLatBounds, type Map as MapLibreMap, type MapMouseEvent } from 'maplibre-gl';
+import type { LiveStore } from '../live/live-store.ts';
+import { clusterColumn, clusterLength, type FleetMarks, type Viewport } from '../live/protocol.ts';
+import type { ThemeColors } from '../theme/tokens.ts';
+import { createMap } from './create-map.ts';
+import {
+  addAreaLayers,
+  addLabelLayers,
+  setSourceData,
+  showOverlays,
+  toClusterLabels,
+} from './map-overlays.ts';
+import type { MapPlace } from './map-place.ts';
+import { type Emphasis, MarkBuffer, toClusterSize } from './mark-buffer.ts';
+import { tileSize, toMercatorX, toMercatorY } from './mercator.ts';
+import type { OverlayName } from './overlay-names.ts';
+import { getFrameTimeS, VehicleLayer } from './vehicle-layer.ts';
+
+const labelIntervalMs = 500;
+const maxLabels = 150;
+/** Distance from a mark at which a click selects it. */
+const hitRadiusPx = 18;
+/** The origin of the positions moves with the map, before 32 bits become coarse. */
+const maxOriginDistancePx = 2 ** 17;
+/** Least time between two frames while vehicles glide; more if the frames take long. */
+const frameIntervalMs = 33;
+const frameShare = 4;
+const glideS = 1;
+const fitPadding = 60;
+const maxFitZoom = 14;
+const selectedZoom = 13;
+const moveMs = 400;
+
+export interface FleetMapListener {
+  readonly onSelect: (vehicleId: number | undefined) => void;
+  readonly onMove: (place: MapPlace, viewport: Viewport) => void;
+  /** The user moved the map. */
+  readonly onDrag: () => void;
+  /** A place was chosen with the context menu. */
+  readonly onPlace: (latitude: number, longitude: number) => void;
+}
+
+export interface FleetMapOptions {
+  readonly theme: ThemeColors;
+  readonly language: string;
+  readonly place: MapPlace | undefined;
+  readonly isMotionReduced: boolean;
+}
+
+/** The live map: draws the vehicles of the store, and follows them. Not part of React: positions change ten times a second. */
+export class FleetMap {
+  readonly #map: MapLibreMap;
+  readonly #store: LiveStore;
+  readonly #listener: FleetMapListener;
+  readonly #options: FleetMapOptions;
+  readonly #buffer = new MarkBuffer();
+  readonly #layer: VehicleLayer;
+  #selectedId: number | undefined;
+  #isFollowing = false;
+  #overlays: readonly OverlayName[] = [];
+  #frameTimer: ReturnType<typeof setTimeout> | undefined;
+  #glideEndMs = 0;
+  #frameStartMs = 0;
+  #frameMs = 0;
+  #areLabelsDue = true;
+  readonly #cleanUps: (() => void)[] = [];
+
+  private constructor(map: MapLibreMap, store: LiveStore, listener: FleetMapListener, options: FleetMapOptions) {
+    this.#map = map;
+    this.#store = store;
+    this.#listener = listener;
+    this.#options = options;
+    this.#layer = new VehicleLayer(this.#buffer, options.theme);
+    this.#layer.glideS = options.isMotionReduced ? 0 : glideS;
+    addAreaLayers(map, options.theme);
+    map.addLayer(this.#layer);
+    addLabelLayers(map, options.theme);
+    this.#listen();
+    this.#onMove();
+    this.#writeAll();
+  }
+
+  /** Creates the map in an element. An abort removes it. */
+  static async create(
+    element: HTMLElement,
+    store: LiveStore,
+    listener: FleetMapListener,
+    options: FleetMapOptions,
+    removal: AbortSignal,
+  ): Promise<FleetMap> {
+    const map = await createMap(element, options.theme, removal, options.place);
+    const fleetMap = new FleetMap(map, store, listener, options);
+    removal.addEventListener('abort', () => fleetMap.#stop());
+    return fleetMap;
+  }
+
+  /** Emphasizes a vehicle; if it is followed, the map moves with it. */
+  select(vehicleId: number | undefined, isFollowing: boolean): void {
+    this.#selectedId = vehicleId;
+    this.#isFollowing = isFollowing;
+    this.#writeAll();
+  }
+
+  /** Moves the map to the selected vehicle. */
+  showSelected(): void {
+    const slot = this.#emphasis.selectedSlot;
+    const { columns } = this.#store;
+    if (slot === undefined || !columns.hasPosition(slot)) return;
+    this.#map.easeTo({
+      center: [columns.longitude[slot] ?? 0, columns.latitude[slot] ?? 0],
+      zoom: Math.max(this.#map.getZoom(), selectedZoom),
+      duration: this.#durationMs,
+    });
+  }
+
+  setOverlays(overlays: readonly OverlayName[]): void {
+    this.#overlays = overlays;
+    showOverlays(this.#map, overlays);
+    this.#areLabelsDue = true;
+  }
+
+  setAreas(name: 'geofences' | 'routes', data: FeatureCollection): void {
+    setSourceData(this.#map, name, data);
+  }
+
+  /** Makes the marks pale while their data is old. */
+  setStale(isStale: boolean): void {
+    this.#layer.opacity = isStale ? 0.45 : 1;
+    this.#map.triggerRepaint();
+  }
+
+  /** Shows all vehicles that match the filters. */
+  fit(): void {
+    const { columns, view } = this.#store;
+    const bounds = new LngLatBounds();
+    for (let at = 0; at < view.rows.length; at += 2) {
+      const slot = view.rows[at] ?? -1;
+      if (slot >= 0 && columns.hasPosition(slot)) bounds.extend([columns.longitude[slot] ?? 0, columns.latitude[slot] ?? 0]);
+    }
+    if (!bounds.isEmpty()) this.#map.fitBounds(bounds, { padding: fitPadding, maxZoom: maxFitZoom, animate: false });
+  }
+
+  /** Latitude and longitude of the middle of the map. */
+  get center(): readonly [number, number] {
+    const { lat, lng } = this.#map.getCenter().wrap();
+    return [lat, lng];
+  }
+
+  get #durationMs(): number {
+    return this.#options.isMotionReduced ? 0 : moveMs;
+  }
+
+  get #emphasis(): Emphasis {
+    const selectedSlot = this.#selectedId === undefined ? undefined : this.#store.findSlot(this.#selectedId);
+    return { selectedSlot, isFollowing: this.#isFollowing };
+  }
+
+  #listen(): void {
+    const map = this.#map;
+    map.on('move', () => this.#moveOrigin());
+    map.on('moveend', () => this.#onMove());
+    map.on('click', (event) => this.#onClick(event));
+    map.on('contextmenu', ({ lngLat }) => this.#listener.onPlace(lngLat.lat, lngLat.wrap().lng));
+    map.on('mousemove', (event) => {
+      map.getCanvas().style.cursor = this.#findAt(event) === null ? '' : 'pointer';
+    });
+    map.on('dragstart', () => this.#listener.onDrag());
+    map.on('render', () => {
+      this.#frameMs = performance.now() - this.#frameStartMs;
+    });
+    const labelTimer = setInterval(() => this.#drawLabels(), labelIntervalMs);
+    this.#cleanUps.push(
+      this.#store.onBatch((slots) => this.#onBatch(slots)),
+      this.#store.onMarks((marks) => this.#onMarks(marks)),
+      () => clearInterval(labelTimer),
+      () => clearTimeout(this.#frameTimer),
+    );
+  }
+
+  #stop(): void {
+    for (const cleanUp of this.#cleanUps) cleanUp();
+  }
+
+  #onBatch(slots: readonly number[]): void {
+    const { columns, marks } = this.#store;
+    const motion = { timeS: getFrameTimeS(), glideS: this.#layer.glideS };
+    if (columns.length > this.#buffer.length) this.#writeAll();
+    const isVisible = this.#buffer.moveVehicles(slots, columns, marks, this.#emphasis, motion);
+    this.#areLabelsDue = true;
+    this.#layer.invalidate();
+    const selectedSlot = this.#emphasis.selectedSlot;
+    if (this.#isFollowing && selectedSlot !== undefined && slots.includes(selectedSlot)) this.#follow(selectedSlot);
+    if (!isVisible) return;
+    this.#glideEndMs = performance.now() + this.#layer.glideS * 1_000 + frameIntervalMs;
+    this.#drawFrames();
+  }
+
+  #onMarks(marks: FleetMarks): void {
+    setSourceData(this.#map, 'clusters', toClusterLabels(marks.clusters, this.#options.language));
+    this.#writeAll();
+  }
+
+  #writeAll(): void {
+    this.#buffer.writeAll(this.#store.columns, this.#store.marks, this.#emphasis);
+    this.#areLabelsDue = true;
+    this.#layer.invalidate();
+    this.#map.triggerRepaint();
+  }
+
+  /** Repaints while something moves; less often if a frame takes long. */
+  #drawFrames(): void {
+    if (this.#frameTimer !== undefined) return;
+    const delayMs = Math.max(frameIntervalMs, this.#frameMs * frameShare);
+    this.#frameTimer = setTimeout(() => {
+      this.#frameTimer = undefined;
+      this.#frameStartMs = performance.now();
+      this.#map.triggerRepaint();
+      if (performance.now() < this.#glideEndMs) this.#drawFrames();
+    }, delayMs);
+  }
+
+  #moveOrigin(): void {
+    const { lng, lat } = this.#map.getCenter();
+    const [x, y] = [toMercatorX(lng), toMercatorY(lat)];
+    const [originX, originY] = this.#buffer.origin;
+    const distancePx = Math.max(Math.abs(x - originX), Math.abs(y - originY)) * this.#worldPx;
+    if (distancePx < maxOriginDistancePx) return;
+    this.#buffer.moveOrigin([x, y], this.#store.columns, this.#store.marks, this.#emphasis);
+    this.#layer.invalidate();
+  }
+
+  get #worldPx(): number {
+    return tileSize * 2 ** this.#map.getZoom();
+  }
+
+  #onMove(): void {
+    this.#moveOrigin();
+    this.#areLabelsDue = true;
+    const { lng, lat } = this.#map.getCenter().wrap();
+    const zoom = this.#map.getZoom();
+    const bounds = this.#map.getBounds();
+    this.#listener.onMove(
+      { latitude: lat, longitude: lng, zoom },
+      { zoom, bounds: [bounds.getWest(), bounds.getSouth(), bounds.getEast(), bounds.getNorth()] },
+    );
+  }
+
+  #follow(slot: number): void {
+    const { columns } = this.#store;
+    const center: [number, number] = [columns.longitude[slot] ?? 0, columns.latitude[slot] ?? 0];
+    this.#map.easeTo({ center, duration: this.#durationMs });
+  }
+
+  #onClick(event: MapMouseEvent): void {
+    const found = this.#findAt(event);
+    if (found === null) return;
+    if ('slot' in found) this.#listener.onSelect(this.#store.vehicleAt(found.slot)?.id);
+    else this.#map.easeTo({ center: found.center, zoom: this.#map.getZoom() + 2, duration: this.#durationMs });
+  }
+
+  /** Returns the mark at a point of the map: a scan over all of them takes a fraction of a millisecond. */
+  #findAt({ point }: MapMouseEvent): { readonly slot: number } | { readonly center: [number, number] } | null {
+    const { columns, marks } = this.#store;
+    const { drawn, clusters } = marks;
+    const distanceAt = this.#createDistance(point.x, point.y);
+    let nearest: number | null = null;
+    let nearestPx = hitRadiusPx;
+    for (let slot = 0; slot < columns.length; slot += 1) {
+      if (drawn[slot] !== 1 || !columns.hasPosition(slot)) continue;
+      const distancePx = distanceAt(columns.longitude[slot] ?? 0, columns.latitude[slot] ?? 0);
+      if (distancePx < nearestPx) [nearest, nearestPx] = [slot, distancePx];
+    }
+    if (nearest !== null) return { slot: nearest };
+    for (let offset = 0; offset < clusters.length; offset += clusterLength) {
+      const center: [number, number] = [
+        clusters[offset + clusterColumn.longitude] ?? 0,
+        clusters[offset + clusterColumn.latitude] ?? 0,
+      ];
+      const radiusPx = toClusterSize(clusters[offset + clusterColumn.count] ?? 0) / 2;
+      if (distanceAt(...center) <= radiusPx) return { center };
+    }
+    return null;
+  }
+
+  #createDistance(pointX: number, pointY: number): (longitude: number, latitude: number) => number {
+    const worldPx = this.#worldPx;
+    const { lng, lat } = this.#map.getCenter();
+    const { clientWidth, clientHeight } = this.#map.getCanvas();
+    const [centerX, centerY] = [toMercatorX(lng), toMercatorY(lat)];
+    return (longitude, latitude) => {
+      const x = toMercatorX(longitude) - centerX;
+      const dx = (x - Math.round(x)) * worldPx + clientWidth / 2 - pointX;
+      const dy = (toMercatorY(latitude) - centerY) * worldPx + clientHeight / 2 - pointY;
+      return Math.hypot(dx, dy);
+    };
+  }
+
+  /** Draws the names of the vehicles on screen, at most twice a second. */
+  #drawLabels(): void {
+    if (!this.#areLabelsDue) return;
+    this.#areLabelsDue = false;
+    setSourceData(this.#map, 'labels', this.#createLabels());
+  }
+
+  #createLabels(): FeatureCollection {
+    const { columns, marks } = this.#store;
+    const { selectedSlot } = this.#emphasis;
+    const bounds = this.#map.getBounds();
+    const slots = selectedSlot === undefined ? [] : [selectedSlot];
+    const hasNames = this.#overlays.includes('labels');
+    for (let slot = 0; hasNames && slot < columns.length; slot += 1) {
+      if (marks.drawn[slot] !== 1 || slot === selectedSlot || !columns.hasPosition(slot)) continue;
+      if (!bounds.contains([columns.longitude[slot] ?? 0, columns.latitude[slot] ?? 0])) continue;
+      slots.push(slot);
+      // Too many names cover each other and the map.
+      if (slots.length > maxLabels) return this.#toLabels(slots.slice(0, selectedSlot === undefined ? 0 : 1));
+    }
+    return this.#toLabels(slots);
+  }
+
+  #toLabels(slots: readonly number[]): FeatureCollection {
+    const { selectedSlot } = this.#emphasis;
+    return {
+      type: 'FeatureCollection',
+      features: slots.flatMap((slot) => {
+        const vehicle = this.#store.vehicleAt(slot);
+        if (vehicle === undefined || vehicle.position === null) return [];
+        const { latitude, longitude } = vehicle.position;
+        return [
+          {
+            type: 'Feature' as const,
+            properties: { name: vehicle.name, isSelected: slot === selectedSlot },
+            geometry: { type: 'Point' as const, coordinates: [longitude, latitude] },
+          },
+        ];
+      }),
+    };
+  }
+}
