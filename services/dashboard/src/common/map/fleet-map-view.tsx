@@ -60,6 +60,7 @@ export function FleetMapView(props: FleetMapViewProps) {
     <div
       ref={container}
       className="fleet-map"
+      data-stale={isStale}
       role="region"
       aria-label={`${t('mapLabel', { count: view.matchedCount })}, ${t('mapAlarms', { count: alarms })}`}
       onKeyDown={onKeyDown}
