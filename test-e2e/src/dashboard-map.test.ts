@@ -27,8 +27,11 @@ const track = new ManualTrack(10.01, 76.34);
 async function startVehicle(vehicleNo: string, name: string, driven: ManualTrack): Promise<SimulatedTerminal> {
   const imei = uniquePhone();
   await client.requestData('/vehicles', { vehicle_no: vehicleNo, name, imei });
-  return harness.startTerminal({ phone: imei, reportIntervalMs: 1_000, track: driven });
+  return startTerminal(imei, driven);
 }
+
+const startTerminal = (phone: string, driven: ManualTrack): Promise<SimulatedTerminal> =>
+  harness.startTerminal({ phone, reportIntervalMs: 1_000, track: driven });
 
 beforeAll(async () => {
   proxy = await CuttableProxy.open();
@@ -115,11 +118,10 @@ describe('a vehicle on the live map', () => {
     await waitFor(async () => (await readSeconds()) > first, 'the time since the stop counts up');
 
     await terminal.stop();
-    await panel.getByText('Offline').waitFor({ timeout: stateTimeoutMs });
+    await panel.getByText('Offline', { exact: true }).waitFor({ timeout: stateTimeoutMs });
     await rowOf('Truck 12').getByText(/Offline/).waitFor();
     expect(await panel.getByText(/^for /).getAttribute('title')).toMatch(/\d{4}/);
-    terminal.start();
-    await terminal.waitUntilOnline(pageTimeoutMs);
+    terminal = await startTerminal(terminal.phone, track);
     await panel.getByText('Stopped').waitFor();
   });
 

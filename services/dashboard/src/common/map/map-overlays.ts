@@ -71,7 +71,8 @@ export function addLabelLayers(map: MapLibreMap, theme: ThemeColors): void {
     ...label,
     id: 'selected-name',
     filter: ['get', 'isSelected'],
-    layout: { ...(layout as object), 'text-allow-overlap': true } as never,
+    // Below its rings.
+    layout: { ...(layout as object), 'text-offset': [0, 2.1], 'text-allow-overlap': true } as never,
   });
 }
 

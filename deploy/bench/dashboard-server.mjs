@@ -1,0 +1,160 @@
+// A server of the dashboard that stands in for platform-api: the files of the build, the requests of the map page, and a
+// websocket with as many positions as the benchmark requires. It runs in a process of its own.
+import { existsSync, readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { createRequire } from 'node:module';
+import { extname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { gzipSync } from 'node:zlib';
+
+const { WebSocketServer } = createRequire(new URL('../../services/platform-api/package.json', import.meta.url))('ws');
+const app = fileURLToPath(new URL('../../services/dashboard/dist/app', import.meta.url));
+const [vehicleCount, updatesPerSecond] = process.argv.slice(2).map(Number);
+const types = { '.js': 'text/javascript', '.css': 'text/css', '.json': 'application/json', '.html': 'text/html' };
+const columns =
+  'vehicle_id vehicle_no name vehicle_type imei group_ids driver_id driver_name channel_ids access permissions state state_since connected latitude longitude speed course ignition gps_valid timestamp open_severity'.split(
+    ' ',
+  );
+const metresPerDegree = 111_320;
+const startMs = Date.now();
+
+/** Vehicles drive straight ahead in an area of 200 km, and turn around at its border. */
+const vehicles = Array.from({ length: vehicleCount }, (_, index) => ({
+  id: index + 1,
+  latitude: 10 + ((index * 7919) % 10_000) / 5_600,
+  longitude: 76 + ((index * 104_729) % 10_000) / 5_600,
+  course: (index * 37) % 360,
+  speed: index % 10 < 6 ? 30 + (index % 50) : 0,
+  state: index % 10 < 6 ? 'moving' : ['idle', 'stopped', 'stopped', 'offline'][index % 4],
+  atMs: startMs,
+}));
+
+function drive(vehicle, nowMs) {
+  const metres = (vehicle.speed / 3.6) * ((nowMs - vehicle.atMs) / 1_000);
+  const angle = (vehicle.course * Math.PI) / 180;
+  vehicle.latitude += (Math.cos(angle) * metres) / metresPerDegree;
+  vehicle.longitude += (Math.sin(angle) * metres) / metresPerDegree;
+  vehicle.atMs = nowMs;
+  if (Math.abs(vehicle.latitude - 10.9) > 1 || Math.abs(vehicle.longitude - 76.9) > 1)
+    vehicle.course = (vehicle.course + 180) % 360;
+}
+
+const toLocation = ({ id, latitude, longitude, speed, course, state, atMs }) => ({
+  imei: String(13_900_000_000 + id),
+  vehicle_id: id,
+  latitude,
+  longitude,
+  altitude: 12,
+  speed,
+  course,
+  gps_valid: true,
+  satellites: 11,
+  signal: 24,
+  ignition: speed > 0,
+  odometer_km: 20_412.4,
+  fuel_l: 84,
+  battery_percent: null,
+  external_voltage: 27.1,
+  alarms: [],
+  driver_id: id,
+  address: null,
+  state,
+  state_since: startMs,
+  source: 'jt808',
+  backfilled: false,
+  timestamp: atMs,
+  server_timestamp: atMs,
+});
+
+const toRow = ({ id, latitude, longitude, speed, course, state, atMs }) => [
+  id,
+  `KL07CD${String(id).padStart(5, '0')}`,
+  `Truck ${id}`,
+  'truck',
+  String(13_900_000_000 + id),
+  [],
+  id,
+  `Driver ${id}`,
+  [1, 2],
+  'owner',
+  ['view', 'live_video', 'history_video', 'notifications', 'commands'],
+  state,
+  startMs,
+  true,
+  latitude,
+  longitude,
+  speed,
+  course,
+  speed > 0,
+  true,
+  atMs,
+  id % 100 === 0 ? 'critical' : null,
+];
+
+const user = {
+  id: 1,
+  name: 'Bench',
+  role: 'owner',
+  account: { id: 1, name: 'Bench' },
+  permissions: ['read', 'fleet', 'video', 'commands', 'self', 'sharing', 'administration', 'webhooks'],
+  dashboard_api_key: 'fk_bench',
+};
+const page = { pagination: { total: 0, limit: 100, offset: 0 } };
+const responses = {
+  '/api/auth/refresh': () => ({ data: { access_token: 'bench', expires_in: 86_400, refresh_token: null } }),
+  '/api/auth/me': () => ({ data: user }),
+  '/api/user-preferences/me': () => ({ data: { language: 'en', timezone: 'UTC' } }),
+  '/api/user/generate-websocket-token': (port) => ({ token: 'bench', expires_in: 300, ws_url: `ws://127.0.0.1:${port}/ws` }),
+  '/api/fleet': () => ({
+    data: { columns, rows: vehicles.map(toRow), removed: [], complete: true, generated_at: new Date().toISOString() },
+  }),
+};
+
+const server = createServer((request, response) => {
+  const { port } = server.address();
+  const { pathname } = new URL(request.url, 'http://localhost');
+  const send = (status, type, content) => {
+    const body = gzipSync(content);
+    response.writeHead(status, { 'content-type': type, 'content-encoding': 'gzip' }).end(body);
+  };
+  if (pathname.startsWith('/api/')) {
+    const body = responses[pathname]?.(port) ?? { data: [], meta: page };
+    send(200, 'application/json', JSON.stringify(body));
+    return;
+  }
+  const file = join(app, pathname);
+  if (pathname !== '/' && existsSync(file)) {
+    send(200, types[extname(file)] ?? 'application/octet-stream', readFileSync(file));
+    return;
+  }
+  const config = { product_name: 'Bench', ws_url: `ws://127.0.0.1:${port}/ws`, video_url: `http://127.0.0.1:${port}` };
+  const html = readFileSync(join(app, 'index.html'), 'utf8').replace('"__CONFIG__"', JSON.stringify(config));
+  send(200, 'text/html', html);
+});
+
+const sockets = new WebSocketServer({ server, path: '/ws', perMessageDeflate: { threshold: 1_024 } });
+const encode = (type, data) => ({ type, ts: Date.now(), data });
+sockets.on('connection', (socket) => {
+  socket.send(JSON.stringify(encode('hello', { connection_id: 'bench', user: 1, server_time: new Date().toISOString() })));
+  socket.on('message', (text) => {
+    const { type, id = null } = JSON.parse(text);
+    socket.send(JSON.stringify(encode(type === 'ping' ? 'pong' : 'subscribed', { subscriptions: [], id })));
+  });
+});
+
+const batchMs = 100;
+let next = 0;
+setInterval(() => {
+  const nowMs = Date.now();
+  const messages = [];
+  for (let count = 0; count < (updatesPerSecond * batchMs) / 1_000; count += 1) {
+    const vehicle = vehicles[next % vehicleCount];
+    next += 1;
+    drive(vehicle, nowMs);
+    messages.push(encode('location', toLocation(vehicle)));
+  }
+  const text = JSON.stringify(encode('batch', { messages }));
+  for (const socket of sockets.clients) socket.send(text);
+}, batchMs);
+
+server.listen(0, '127.0.0.1', () => process.stdout.write(`${server.address().port}\n`));
