@@ -6,7 +6,8 @@ import './node-version.mjs';
 const { prepare } = await import('./prepare.mjs');
 await prepare();
 const what = process.argv[2] ?? 'all';
-if (!['events', 'start-up', 'lists', 'talk', 'captures', 'dashboard'].includes(what)) await import('../deploy/bench/run.mjs');
+if (!['events', 'start-up', 'lists', 'talk', 'captures', 'dashboard'].includes(what))
+  await import('../deploy/bench/run.mjs');
 if (what === 'events' || what === 'all') await import('../deploy/bench/events.mjs');
 if (what === 'start-up') await import('../deploy/bench/start-up.mjs');
 if (what === 'talk') await import('../deploy/bench/talk.mjs');

@@ -104,7 +104,11 @@ const responses = {
   '/api/auth/refresh': () => ({ data: { access_token: 'bench', expires_in: 86_400, refresh_token: null } }),
   '/api/auth/me': () => ({ data: user }),
   '/api/user-preferences/me': () => ({ data: { language: 'en', timezone: 'UTC' } }),
-  '/api/user/generate-websocket-token': (port) => ({ token: 'bench', expires_in: 300, ws_url: `ws://127.0.0.1:${port}/ws` }),
+  '/api/user/generate-websocket-token': (port) => ({
+    token: 'bench',
+    expires_in: 300,
+    ws_url: `ws://127.0.0.1:${port}/ws`,
+  }),
   '/api/fleet': () => ({
     data: { columns, rows: vehicles.map(toRow), removed: [], complete: true, generated_at: new Date().toISOString() },
   }),
@@ -135,7 +139,9 @@ const server = createServer((request, response) => {
 const sockets = new WebSocketServer({ server, path: '/ws', perMessageDeflate: { threshold: 1_024 } });
 const encode = (type, data) => ({ type, ts: Date.now(), data });
 sockets.on('connection', (socket) => {
-  socket.send(JSON.stringify(encode('hello', { connection_id: 'bench', user: 1, server_time: new Date().toISOString() })));
+  socket.send(
+    JSON.stringify(encode('hello', { connection_id: 'bench', user: 1, server_time: new Date().toISOString() })),
+  );
   socket.on('message', (text) => {
     const { type, id = null } = JSON.parse(text);
     socket.send(JSON.stringify(encode(type === 'ping' ? 'pong' : 'subscribed', { subscriptions: [], id })));

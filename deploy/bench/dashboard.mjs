@@ -22,15 +22,25 @@ const traceSeconds = 20;
 const panSeconds = 15;
 const mebibyte = 2 ** 20;
 
-const server = spawn(process.execPath, [fileURLToPath(new URL('dashboard-server.mjs', import.meta.url)), String(vehicles), String(updates)], {
-  stdio: ['ignore', 'pipe', 'inherit'],
-});
+const server = spawn(
+  process.execPath,
+  [fileURLToPath(new URL('dashboard-server.mjs', import.meta.url)), String(vehicles), String(updates)],
+  {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  },
+);
 const [port] = await once(server.stdout.setEncoding('utf8'), 'data');
 const url = `http://127.0.0.1:${port.trim()}`;
 const browser = await chromium.launch({
   executablePath: process.env.CHROMIUM_PATH ?? '/usr/bin/chromium',
   headless: true,
-  args: ['--no-sandbox', '--use-gl=angle', '--use-angle=swiftshader', '--enable-unsafe-swiftshader', '--enable-precise-memory-info'],
+  args: [
+    '--no-sandbox',
+    '--use-gl=angle',
+    '--use-angle=swiftshader',
+    '--enable-unsafe-swiftshader',
+    '--enable-precise-memory-info',
+  ],
 });
 const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
 const browserSession = await browser.newBrowserCDPSession();
@@ -42,7 +52,9 @@ try {
   writeFileSync(target, toMarkdown(result));
   console.log(`written: ${target}`);
   if (result.longestCpuMs >= taskLimitMs) {
-    console.error(`A task of the main thread took ${result.longestCpuMs.toFixed(0)} ms of CPU time; the limit is ${taskLimitMs} ms.`);
+    console.error(
+      `A task of the main thread took ${result.longestCpuMs.toFixed(0)} ms of CPU time; the limit is ${taskLimitMs} ms.`,
+    );
     process.exitCode = 1;
   }
 } finally {
@@ -69,8 +81,20 @@ async function measure() {
   const before = await readMemory(page, session);
   await sleep(minutes * 60_000);
   const after = await readMemory(page, session);
-  const phases = { 'opening the page': start, 'clusters, at rest': world, 'single vehicles, at rest': city, 'single vehicles, panning': pan };
-  return { rows: phases, firstPageMs, framesPerSecond, before, after, longestCpuMs: Math.max(...Object.values(phases).map((each) => each.longestCpuMs)) };
+  const phases = {
+    'opening the page': start,
+    'clusters, at rest': world,
+    'single vehicles, at rest': city,
+    'single vehicles, panning': pan,
+  };
+  return {
+    rows: phases,
+    firstPageMs,
+    framesPerSecond,
+    before,
+    after,
+    longestCpuMs: Math.max(...Object.values(phases).map((each) => each.longestCpuMs)),
+  };
 }
 
 async function openMap(page) {
@@ -92,7 +116,9 @@ async function measureFirstPage() {
 
 /** Drags the map, and returns the frames that the page could draw in each second. */
 async function panMap(page) {
-  await page.evaluate(`window.benchFrames = 0; (function count() { window.benchFrames += 1; requestAnimationFrame(count); })();`);
+  await page.evaluate(
+    `window.benchFrames = 0; (function count() { window.benchFrames += 1; requestAnimationFrame(count); })();`,
+  );
   const startedMs = performance.now();
   const framesBefore = await page.evaluate('window.benchFrames');
   await page.mouse.move(800, 400);

@@ -26,11 +26,16 @@ function summarize(events, url, seconds) {
       .map(({ pid, tid }) => [pid, tid]),
   );
   const pagePids = events.flatMap(({ name, args }) =>
-    name === 'TracingStartedInBrowser' ? args.data.frames.filter((frame) => frame.url.startsWith(url)).map(({ processId }) => processId) : [],
+    name === 'TracingStartedInBrowser'
+      ? args.data.frames.filter((frame) => frame.url.startsWith(url)).map(({ processId }) => processId)
+      : [],
   );
   const tasks = events.filter(
     ({ name, ph, pid, tid }) =>
-      ph === 'X' && name.endsWith('RunTask') && tid === mainThreads.get(pid) && (pagePids.length === 0 || pagePids.includes(pid)),
+      ph === 'X' &&
+      name.endsWith('RunTask') &&
+      tid === mainThreads.get(pid) &&
+      (pagePids.length === 0 || pagePids.includes(pid)),
   );
   const wall = tasks.map(({ dur }) => dur / 1_000).toSorted((a, b) => a - b);
   const cpu = tasks.map(({ tdur = 0 }) => tdur / 1_000).toSorted((a, b) => a - b);

@@ -36,7 +36,9 @@ describe('the size of the dashboard', () => {
   });
 
   it('is below 450 kB for the map with its worker', () => {
-    const names = readdirSync(join(app, 'assets')).filter((name) => /^(create-map|maplibre-gl-worker).*\.js$/.test(name));
+    const names = readdirSync(join(app, 'assets')).filter((name) =>
+      /^(create-map|maplibre-gl-worker).*\.js$/.test(name),
+    );
     expect(names).toHaveLength(2);
     expect(names.reduce((sum, name) => sum + gzipSize(join('assets', name)), 0)).toBeLessThan(mapBytes);
   });

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
-import { connect, createServer, type Server, type Socket } from 'node:net';
 import type { AddressInfo } from 'node:net';
+import { connect, createServer, type Server, type Socket } from 'node:net';
 
 /** Passes TCP connections on to a port, until a test cuts them. */
 export class CuttableProxy {

@@ -1,6 +1,13 @@
 import Supercluster, { type InputFeature } from 'supercluster';
 import type { FleetColumns } from './fleet-columns.ts';
-import { clusterColumn, clusterLength, criticalSeverity, type FleetMarks, type Viewport, vehicleStates } from './protocol.ts';
+import {
+  clusterColumn,
+  clusterLength,
+  criticalSeverity,
+  type FleetMarks,
+  type Viewport,
+  vehicleStates,
+} from './protocol.ts';
 
 /** Above this number of vehicles on screen they are drawn as clusters. */
 const maxSingleMarks = 300;
@@ -32,13 +39,15 @@ function addCounts(sum: Counts, more: Readonly<Counts>): void {
 /** Returns the marks of the matching vehicles: single ones, and clusters where too many are on screen. */
 export function createMarks(columns: FleetColumns, matched: Uint8Array, viewport: Viewport | null): FleetMarks {
   const isCrowded =
-    viewport !== null &&
-    viewport.zoom < singleZoom &&
-    countInside(columns, matched, viewport.bounds) > maxSingleMarks;
+    viewport !== null && viewport.zoom < singleZoom && countInside(columns, matched, viewport.bounds) > maxSingleMarks;
   return isCrowded ? cluster(columns, matched, viewport) : { drawn: matched.slice(), clusters: new Float64Array(0) };
 }
 
-function countInside(columns: FleetColumns, matched: Uint8Array, [west, south, east, north]: Viewport['bounds']): number {
+function countInside(
+  columns: FleetColumns,
+  matched: Uint8Array,
+  [west, south, east, north]: Viewport['bounds'],
+): number {
   let count = 0;
   for (let slot = 0; slot < columns.length; slot += 1) {
     if (matched[slot] !== 1 || !columns.hasPosition(slot)) continue;
@@ -73,7 +82,10 @@ function cluster(columns: FleetColumns, matched: Uint8Array, { bounds, zoom }: V
   return { drawn, clusters: Float64Array.from(clusters) };
 }
 
-function toNumbers([longitude = 0, latitude = 0]: readonly number[], counts: Counts & { point_count: number }): number[] {
+function toNumbers(
+  [longitude = 0, latitude = 0]: readonly number[],
+  counts: Counts & { point_count: number },
+): number[] {
   const numbers = Array.from<number>({ length: clusterLength }).fill(0);
   numbers[clusterColumn.longitude] = longitude;
   numbers[clusterColumn.latitude] = latitude;

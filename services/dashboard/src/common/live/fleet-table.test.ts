@@ -147,7 +147,9 @@ describe('the list', () => {
   });
 
   it('is sorted by the newest position', () => {
-    expect(list(createTable(record(1, { timestamp: 5 }), record(2, { timestamp: 9 })), { sort: 'age' })).toEqual([2, 1]);
+    expect(list(createTable(record(1, { timestamp: 5 }), record(2, { timestamp: 9 })), { sort: 'age' })).toEqual([
+      2, 1,
+    ]);
   });
 
   it('finds a part of number, name or driver, without regard to case and spaces', () => {

@@ -3,8 +3,8 @@ import { normalizeText, type VehicleText } from './fleet-query.ts';
 import {
   flag,
   type LiveLocation,
-  openSeverities,
   type OpenSeverity,
+  openSeverities,
   type VehicleState,
   vehicleStates,
 } from './protocol.ts';
@@ -56,7 +56,7 @@ export class FleetTable {
 
   /** Removes the vehicles that are not in a complete list. */
   keepOnly(vehicleIds: ReadonlySet<number>): void {
-    for (const id of [...this.#slots.keys()]) if (!vehicleIds.has(id)) this.removeVehicle(id);
+    for (const id of this.#slots.keys()) if (!vehicleIds.has(id)) this.removeVehicle(id);
   }
 
   removeVehicle(vehicleId: number): void {
@@ -151,7 +151,9 @@ export class FleetTable {
     };
     if (isEqualText(this.texts[slot], text)) return;
     this.texts[slot] = text;
-    this.searchTexts[slot] = normalizeText(`${text.vehicleNo} ${text.name} ${text.driverName ?? ''} ${text.imei ?? ''}`);
+    this.searchTexts[slot] = normalizeText(
+      `${text.vehicleNo} ${text.name} ${text.driverName ?? ''} ${text.imei ?? ''}`,
+    );
     this.#changedTexts.add(slot);
     this.textVersion += 1;
   }
@@ -174,9 +176,7 @@ export class FleetTable {
     columns.course[slot] = Number(record['course'] ?? 0);
     columns.state[slot] = vehicleStates.indexOf(record['state'] as VehicleState);
     const position =
-      timeMs === null
-        ? 0
-        : positionFlags(record['gps_valid'] === true, record['ignition'] as boolean | null);
+      timeMs === null ? 0 : positionFlags(record['gps_valid'] === true, record['ignition'] as boolean | null);
     columns.flags[slot] = flag.isPresent | connected | position;
   }
 }

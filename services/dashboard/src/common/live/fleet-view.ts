@@ -59,8 +59,7 @@ export class FleetViewBuilder {
     const stateRank = (slot: number): number =>
       columns.severity[slot] === criticalSeverity ? alarmRank : (columns.state[slot] ?? 0);
     if (sort === 'name') slots.sort(byName);
-    else if (sort === 'age')
-      slots.sort((a, b) => (columns.timeMs[b] ?? 0) - (columns.timeMs[a] ?? 0) || byName(a, b));
+    else if (sort === 'age') slots.sort((a, b) => (columns.timeMs[b] ?? 0) - (columns.timeMs[a] ?? 0) || byName(a, b));
     else slots.sort((a, b) => stateRank(a) - stateRank(b) || byName(a, b));
   }
 }
@@ -91,7 +90,8 @@ function toRows(
   slots: readonly number[],
   { groups, collapsedIds }: FleetQuery,
 ): Pick<FleetView, 'rows' | 'groupCounts'> {
-  if (groups.length === 0) return { rows: Int32Array.from(slots.flatMap((slot) => [slot, 0])), groupCounts: new Int32Array(0) };
+  if (groups.length === 0)
+    return { rows: Int32Array.from(slots.flatMap((slot) => [slot, 0])), groupCounts: new Int32Array(0) };
   const members = new Map<number, number[]>(groups.map(({ id }) => [id, []]));
   const ungrouped: number[] = [];
   for (const slot of slots) {

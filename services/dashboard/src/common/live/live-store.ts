@@ -5,8 +5,8 @@ import {
   type FleetMarks,
   type FleetView,
   flag,
-  openSeverities,
   type OpenSeverity,
+  openSeverities,
   type RecordEvent,
   rowLength,
   type VehicleState,
@@ -92,7 +92,9 @@ export class LiveStore {
     return this.#marks;
   }
 
-  readonly positions = { get: (vehicleId: number): LivePosition | undefined => this.findVehicle(vehicleId)?.position ?? undefined };
+  readonly positions = {
+    get: (vehicleId: number): LivePosition | undefined => this.findVehicle(vehicleId)?.position ?? undefined,
+  };
 
   findSlot(vehicleId: number): number | undefined {
     return this.#slots.get(vehicleId);

@@ -33,7 +33,7 @@ let areMarksDue = false;
 let lastBatchAtMs = 0;
 let lastViewAtMs = 0;
 let clockOffsetMs = 0;
-let behindMs = 0;
+let delayMs = 0;
 let lastLocationAtMs = 0;
 let isCaughtUp = false;
 let hasLoaded = false;
@@ -62,7 +62,7 @@ const socket = new LiveSocket({
   onMessage,
   onOpen: (serverTimeMs) => {
     clockOffsetMs = serverTimeMs - Date.now();
-    behindMs = 0;
+    delayMs = 0;
     post({ kind: 'clock', offsetMs: clockOffsetMs });
     isCaughtUp = false;
     setState({ kind: 'catchingUp' });
@@ -73,7 +73,7 @@ const socket = new LiveSocket({
 function onMessage({ type, ts, data }: ServerMessage): void {
   switch (type) {
     case 'location':
-      behindMs = Date.now() + clockOffsetMs - ts;
+      delayMs = Date.now() + clockOffsetMs - ts;
       lastLocationAtMs = Date.now();
       // A vehicle that is not known yet follows with the next read.
       if (!table.setLocation(data as LiveLocation)) reader.readSoon();
@@ -158,7 +158,7 @@ function postView(nowMs: number): void {
 function reportDelay(): void {
   if (!isCaughtUp) return;
   const isCurrent = Date.now() - lastLocationAtMs < currentMs;
-  if (isCurrent && behindMs > slowAfterMs) setState({ kind: 'slow', behindMs });
+  if (isCurrent && delayMs > slowAfterMs) setState({ kind: 'slow', delayMs });
   else if (state.kind === 'slow') setState({ kind: 'live' });
 }
 

@@ -56,7 +56,7 @@ export type ConnectionState =
   /** Connected; the vehicles are being read. */
   | { readonly kind: 'catchingUp' }
   | { readonly kind: 'live' }
-  | { readonly kind: 'slow'; readonly behindMs: number }
+  | { readonly kind: 'slow'; readonly delayMs: number }
   | { readonly kind: 'disconnected'; readonly sinceMs: number; readonly retryAtMs: number }
   | { readonly kind: 'tooManyWindows' };
 

@@ -5,8 +5,12 @@ const infinity = 1e20;
  * of each pixel that the shape covers, 0 to 1.
  */
 export function computeDistances(coverage: Float64Array, size: number): Float64Array {
-  const outside = Float64Array.from(coverage, (part) => (part >= 1 ? 0 : part <= 0 ? infinity : Math.max(0, 0.5 - part) ** 2));
-  const inside = Float64Array.from(coverage, (part) => (part >= 1 ? infinity : part <= 0 ? 0 : Math.max(0, part - 0.5) ** 2));
+  const outside = Float64Array.from(coverage, (part) =>
+    part >= 1 ? 0 : part <= 0 ? infinity : Math.max(0, 0.5 - part) ** 2,
+  );
+  const inside = Float64Array.from(coverage, (part) =>
+    part >= 1 ? infinity : part <= 0 ? 0 : Math.max(0, part - 0.5) ** 2,
+  );
   transform(outside, size);
   transform(inside, size);
   return outside.map((distance, index) => Math.sqrt(inside[index] ?? 0) - Math.sqrt(distance));

@@ -15,7 +15,7 @@ interface FleetMapViewProps {
   readonly isFollowing: boolean;
   /** Marks are pale: their data is old. */
   readonly isStale: boolean;
-  /** Where the map begins; without it all vehicles are shown. */
+  /** Where the map begins; without it all vehicles are visible. */
   readonly place: MapPlace | undefined;
   readonly overlays: readonly OverlayName[];
   readonly geofences: FeatureCollection;
@@ -81,10 +81,10 @@ function useFirstView(map: FleetMap | null, { place, selectedId }: FleetMapViewP
 
 /** Moves the map to a vehicle that is selected or followed later. */
 function useSelectionMoves(map: FleetMap | null, { selectedId, isFollowing }: FleetMapViewProps): void {
-  const shown = useRef({ selectedId, isFollowing });
+  const handled = useRef({ selectedId, isFollowing });
   useEffect(() => {
-    const before = shown.current;
-    shown.current = { selectedId, isFollowing };
+    const before = handled.current;
+    handled.current = { selectedId, isFollowing };
     const isNew = selectedId !== before.selectedId || (isFollowing && !before.isFollowing);
     if (isNew && selectedId !== undefined) map?.showSelected();
   }, [map, selectedId, isFollowing]);

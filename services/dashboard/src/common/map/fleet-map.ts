@@ -4,13 +4,7 @@ import type { LiveStore } from '../live/live-store.ts';
 import { clusterColumn, clusterLength, type FleetMarks, type Viewport } from '../live/protocol.ts';
 import type { ThemeColors } from '../theme/tokens.ts';
 import { createMap } from './create-map.ts';
-import {
-  addAreaLayers,
-  addLabelLayers,
-  setSourceData,
-  showOverlays,
-  toClusterLabels,
-} from './map-overlays.ts';
+import { addAreaLayers, addLabelLayers, setSourceData, showOverlays, toClusterLabels } from './map-overlays.ts';
 import type { MapPlace } from './map-place.ts';
 import { type Emphasis, MarkBuffer, toClusterSize } from './mark-buffer.ts';
 import { tileSize, toMercatorX, toMercatorY } from './mercator.ts';
@@ -136,7 +130,8 @@ export class FleetMap {
     const bounds = new LngLatBounds();
     for (let at = 0; at < view.rows.length; at += 2) {
       const slot = view.rows[at] ?? -1;
-      if (slot >= 0 && columns.hasPosition(slot)) bounds.extend([columns.longitude[slot] ?? 0, columns.latitude[slot] ?? 0]);
+      if (slot >= 0 && columns.hasPosition(slot))
+        bounds.extend([columns.longitude[slot] ?? 0, columns.latitude[slot] ?? 0]);
     }
     if (!bounds.isEmpty()) this.#map.fitBounds(bounds, { padding: fitPadding, maxZoom: maxFitZoom, animate: false });
   }
@@ -308,8 +303,8 @@ export class FleetMap {
     const { selectedSlot } = this.#emphasis;
     const bounds = this.#map.getBounds();
     const slots = selectedSlot === undefined ? [] : [selectedSlot];
-    const hasNames = this.#overlays.includes('labels');
-    for (let slot = 0; hasNames && slot < columns.length; slot += 1) {
+    const length = this.#overlays.includes('labels') ? columns.length : 0;
+    for (let slot = 0; slot < length; slot += 1) {
       if (marks.drawn[slot] !== 1 || slot === selectedSlot || !columns.hasPosition(slot)) continue;
       if (!bounds.contains([columns.longitude[slot] ?? 0, columns.latitude[slot] ?? 0])) continue;
       slots.push(slot);

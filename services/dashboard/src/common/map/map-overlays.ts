@@ -56,7 +56,12 @@ export function addLabelLayers(map: MapLibreMap, theme: ThemeColors): void {
     id: 'cluster-counts',
     type: 'symbol',
     source: 'clusters',
-    layout: { 'text-font': ['sans-serif'], 'text-size': 13, 'text-field': ['get', 'count'], 'text-allow-overlap': true },
+    layout: {
+      'text-font': ['sans-serif'],
+      'text-size': 13,
+      'text-field': ['get', 'count'],
+      'text-allow-overlap': true,
+    },
     paint: { 'text-color': theme.text },
   });
   const label = {
@@ -64,7 +69,12 @@ export function addLabelLayers(map: MapLibreMap, theme: ThemeColors): void {
     source: 'labels',
     paint: { 'text-color': theme.text, 'text-halo-color': theme.surface, 'text-halo-width': 1.5 },
   } as const;
-  const layout = { ...labelFont, 'text-field': ['get', 'name'], 'text-offset': [0, 1.5], 'text-anchor': 'top' } as never;
+  const layout = {
+    ...labelFont,
+    'text-field': ['get', 'name'],
+    'text-offset': [0, 1.5],
+    'text-anchor': 'top',
+  } as never;
   map.addLayer({ ...label, id: 'vehicle-names', filter: ['!', ['get', 'isSelected']], layout });
   // The selected vehicle always has its name.
   map.addLayer({
@@ -76,10 +86,9 @@ export function addLabelLayers(map: MapLibreMap, theme: ThemeColors): void {
   });
 }
 
-export function showOverlays(map: MapLibreMap, shown: readonly OverlayName[]): void {
+export function showOverlays(map: MapLibreMap, visible: readonly OverlayName[]): void {
   for (const name of overlayNames)
-    for (const id of layersOf[name])
-      map.setLayoutProperty(id, 'visibility', shown.includes(name) ? 'visible' : 'none');
+    for (const id of layersOf[name]) map.setLayoutProperty(id, 'visibility', visible.includes(name) ? 'visible' : 'none');
 }
 
 export function setSourceData(map: MapLibreMap, name: string, data: FeatureCollection): void {

@@ -147,9 +147,12 @@ export function MapView({ vehicles, selectedId, isFollowing = false, track = [],
     const element = container.current;
     if (element === null) return undefined;
     const removal = new AbortController();
-    createVehicleMap(element, colors[theme], (id) => select.current?.(id), removal.signal).then(setMap, (error: unknown) => {
-      if (!removal.signal.aborted) setFailure(error instanceof Error ? error.message : String(error));
-    });
+    createVehicleMap(element, colors[theme], (id) => select.current?.(id), removal.signal).then(
+      setMap,
+      (error: unknown) => {
+        if (!removal.signal.aborted) setFailure(error instanceof Error ? error.message : String(error));
+      },
+    );
     return () => {
       removal.abort();
       setMap(null);

@@ -1,6 +1,6 @@
 import type { FleetColumns } from '../live/fleet-columns.ts';
 import { hasFlag } from '../live/fleet-columns.ts';
-import { clusterColumn, clusterLength, criticalSeverity, flag, type FleetMarks } from '../live/protocol.ts';
+import { clusterColumn, clusterLength, criticalSeverity, type FleetMarks, flag } from '../live/protocol.ts';
 import { clusterKind, look, markFloats } from './mark-layout.ts';
 import { toMercatorX, toMercatorY } from './mercator.ts';
 
@@ -10,7 +10,19 @@ const ringedSize = 52;
 const hidden = -1;
 
 /** Offsets of the floats of one mark. */
-const at = { fromX: 0, fromY: 1, toX: 2, toY: 3, startTime: 4, fromCourse: 5, toCourse: 6, kind: 7, look: 8, size: 9, ring: 10 };
+const at = {
+  fromX: 0,
+  fromY: 1,
+  toX: 2,
+  toY: 3,
+  startTime: 4,
+  fromCourse: 5,
+  toCourse: 6,
+  kind: 7,
+  look: 8,
+  size: 9,
+  ring: 10,
+};
 
 /** Which vehicle is emphasized. */
 export interface Emphasis {
@@ -69,7 +81,8 @@ export class MarkBuffer {
       const base = slot * markFloats;
       const { floats } = this;
       const wasHidden = (floats[base + at.kind] ?? hidden) < 0;
-      const progress = glideS <= 0 ? 1 : Math.max(0, Math.min(1, (timeS - (floats[base + at.startTime] ?? 0)) / glideS));
+      const progress =
+        glideS <= 0 ? 1 : Math.max(0, Math.min(1, (timeS - (floats[base + at.startTime] ?? 0)) / glideS));
       const x = mix(floats[base + at.fromX] ?? 0, floats[base + at.toX] ?? 0, progress);
       const y = mix(floats[base + at.fromY] ?? 0, floats[base + at.toY] ?? 0, progress);
       const course = floats[base + at.toCourse] ?? 0;

@@ -137,7 +137,10 @@ function createResources(gl: WebGL2RenderingContext, colors: ThemeColors): Resou
   gl.useProgram(program);
   const atlas = uploadAtlas(gl);
   gl.uniform1i(findUniform('atlas'), 0);
-  gl.uniform3fv(findUniform('stateColors'), vehicleStates.flatMap((state) => toRgb(colors[stateTokens[state]])));
+  gl.uniform3fv(
+    findUniform('stateColors'),
+    vehicleStates.flatMap((state) => toRgb(colors[stateTokens[state]])),
+  );
   gl.uniform3fv(findUniform('surfaceColor'), toRgb(colors.surface));
   gl.uniform3fv(findUniform('alarmColor'), toRgb(colors.critical));
   gl.uniform3fv(findUniform('actionColor'), toRgb(colors.moving));
@@ -172,10 +175,10 @@ function uploadAtlas(gl: WebGL2RenderingContext): WebGLTexture {
   gl.pixelStorei(gl.UNPACK_PREMULTIPLY_ALPHA_WEBGL, false);
   gl.texImage2D(gl.TEXTURE_2D, 0, gl.R8, width, height, 0, gl.RED, gl.UNSIGNED_BYTE, data);
   for (const name of [gl.TEXTURE_MIN_FILTER, gl.TEXTURE_MAG_FILTER]) gl.texParameteri(gl.TEXTURE_2D, name, gl.LINEAR);
-  for (const name of [gl.TEXTURE_WRAP_S, gl.TEXTURE_WRAP_T])
-    gl.texParameteri(gl.TEXTURE_2D, name, gl.CLAMP_TO_EDGE);
+  for (const name of [gl.TEXTURE_WRAP_S, gl.TEXTURE_WRAP_T]) gl.texParameteri(gl.TEXTURE_2D, name, gl.CLAMP_TO_EDGE);
   return texture;
 }
 
 /** Returns a colour such as `#0A5BB5` as three numbers from 0 to 1. */
-const toRgb = (color: string): number[] => [1, 3, 5].map((start) => Number.parseInt(color.slice(start, start + 2), 16) / 255);
+const toRgb = (color: string): number[] =>
+  [1, 3, 5].map((start) => Number.parseInt(color.slice(start, start + 2), 16) / 255);

@@ -3,8 +3,8 @@ import {
   type Credentials,
   type components,
   createPlatformClient,
-  toHeaders,
   type PlatformClient,
+  toHeaders,
 } from '@fleet/api-client';
 
 export type Me = components['schemas']['Me'];

@@ -18,7 +18,7 @@ function Content() {
   const connection = useConnection();
   if (connection.kind === 'disconnected') return <Disconnected {...connection} />;
   if (connection.kind !== 'slow') return t(`connection.${connection.kind}`);
-  return t('connection.slow', { seconds: Math.round(connection.behindMs / 1_000) });
+  return t('connection.slow', { seconds: Math.round(connection.delayMs / 1_000) });
 }
 
 function Disconnected({ sinceMs, retryAtMs }: { sinceMs: number; retryAtMs: number }) {

@@ -4,9 +4,9 @@ import { useTranslation } from 'react-i18next';
 import { useIsStale } from '../../common/live/connection-age.ts';
 import type { FleetQuery } from '../../common/live/fleet-query.ts';
 import { useLiveConnection, useLiveStore } from '../../common/live/live-context.ts';
-import type { MapPlace } from '../../common/map/map-place.ts';
 import type { FleetMap } from '../../common/map/fleet-map.ts';
 import { FleetMapView } from '../../common/map/fleet-map-view.tsx';
+import type { MapPlace } from '../../common/map/map-place.ts';
 import { BottomSheet } from './parts/bottom-sheet.tsx';
 import { FleetSide } from './parts/fleet-side.tsx';
 import { MapToolbar } from './parts/map-toolbar.tsx';
@@ -66,7 +66,7 @@ export function MapPage() {
       />
       <MapToolbar
         overlays={overlays}
-        onOverlays={(shown) => change({ layers: formatOverlays(shown) })}
+        onOverlays={(visible) => change({ layers: formatOverlays(visible) })}
         onFit={() => map.current?.fit()}
         onNearest={() => {
           const center = map.current?.center;

@@ -22,24 +22,24 @@ export function useGroups() {
   return useMemo(() => flattenFolders(data), [data]);
 }
 
-export function useGeofenceFeatures(isShown: boolean) {
+export function useGeofenceFeatures(isEnabled: boolean) {
   const { api } = useSession();
   const { data = noGeofences } = useQuery({
     queryKey: ['listGeofences', 'map'],
     queryFn: async () =>
       (await api.GET('/api/geofences', { params: { query: { limit: maxAreas } } })).data?.data ?? noGeofences,
-    enabled: isShown,
+    enabled: isEnabled,
   });
   return useMemo(() => toGeofenceFeatures(data), [data]);
 }
 
-export function useRouteFeatures(isShown: boolean) {
+export function useRouteFeatures(isEnabled: boolean) {
   const { api } = useSession();
   const { data = noRoutes } = useQuery({
     queryKey: ['listRoutes', 'map'],
     queryFn: async () =>
       (await api.GET('/api/routes', { params: { query: { limit: maxAreas, active: true } } })).data?.data ?? noRoutes,
-    enabled: isShown,
+    enabled: isEnabled,
   });
   return useMemo(() => toRouteFeatures(data), [data]);
 }

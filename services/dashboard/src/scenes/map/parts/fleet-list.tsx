@@ -60,10 +60,10 @@ export function FleetList(props: FleetListProps) {
 /** Returns the rows of the list; while the pointer is over it, rows keep their places. */
 function useSteadyRows(view: FleetView, queryKey: string) {
   const [isHeld, setHeld] = useState(false);
-  const shown = useRef({ rows: view.rows, queryKey });
-  if (!isHeld || shown.current.queryKey !== queryKey || view.rows.length !== shown.current.rows.length)
-    shown.current = { rows: view.rows, queryKey };
-  return { rows: shown.current.rows, hold: () => setHeld(true), release: () => setHeld(false) };
+  const kept = useRef({ rows: view.rows, queryKey });
+  if (!isHeld || kept.current.queryKey !== queryKey || view.rows.length !== kept.current.rows.length)
+    kept.current = { rows: view.rows, queryKey };
+  return { rows: kept.current.rows, hold: () => setHeld(true), release: () => setHeld(false) };
 }
 
 interface VehicleRowProps extends FleetListProps {
@@ -132,7 +132,12 @@ function GroupRow({ groupId, depth, groups, view, collapsedIds, onCollapse, onFi
         </span>
         <span>{findCount(view.groupCounts, groupId)}</span>
       </button>
-      <ActionIcon variant="subtle" size="md" aria-label={t('onlyGroup', { name })} onClick={() => onFilterGroup(groupId)}>
+      <ActionIcon
+        variant="subtle"
+        size="md"
+        aria-label={t('onlyGroup', { name })}
+        onClick={() => onFilterGroup(groupId)}
+      >
         <IconFilter size={14} aria-hidden />
       </ActionIcon>
     </div>

@@ -11,7 +11,7 @@ import { Facts } from '../../../common/ui/facts.tsx';
 import { SeverityMark, StateMark, toSeverity } from '../../../common/ui/marks.tsx';
 import { useAddress, useOpenEvents, useVehicleRecord } from '../queries.ts';
 
-const shownEvents = 3;
+const maxEvents = 3;
 
 interface VehiclePanelProps {
   readonly vehicleId: number;
@@ -94,7 +94,9 @@ function VehicleFacts({ vehicle }: { vehicle: LiveVehicle }) {
         ...(vehicle.driverName === null ? [] : [[t('driver'), vehicle.driverName] as const]),
         ...(ignition === null ? [] : [[t('ignition'), ignition ? t('on') : t('off')] as const]),
         ...(fuel === null ? [] : [[t('fuel'), format.volume(fuel)] as const]),
-        ...(record === undefined || record === null ? [] : [[t('odometer'), format.distance(record.odometer_km)] as const]),
+        ...(record === undefined || record === null
+          ? []
+          : [[t('odometer'), format.distance(record.odometer_km)] as const]),
       ]}
     />
   );
@@ -124,7 +126,7 @@ function OpenEvents({ vehicleId }: { vehicleId: number }) {
     <>
       <h3 className="map-events-title">{t('map:openEvents', { count: data.length })}</h3>
       <ul className="row-list">
-        {data.slice(0, shownEvents).map((event) => (
+        {data.slice(0, maxEvents).map((event) => (
           <li key={event.id}>
             <SeverityMark severity={toSeverity(event.severity)} label={t(`severity.${toSeverity(event.severity)}`)} />
             <Link to="/events" search={{ vehicle: vehicleId }}>
