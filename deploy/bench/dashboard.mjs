@@ -66,7 +66,7 @@ async function measure() {
   const firstPageMs = await measureFirstPage();
   const page = await context.newPage();
   const session = await context.newCDPSession(page);
-  const trace = (run) => traceMainThread(browserSession, url, run);
+  const trace = (run) => traceMainThread(browserSession, run);
   const start = await trace(() => openMap(page));
   await sleep(5_000);
   const world = await trace(() => sleep(traceSeconds * 1_000));

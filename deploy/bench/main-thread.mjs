@@ -1,7 +1,7 @@
 // Tasks of the main thread of a page, from a trace of Chromium.
 
 /** Records a trace while `run` runs, and returns the tasks of the page's main thread. */
-export async function traceMainThread(browserSession, url, run) {
+export async function traceMainThread(browserSession, run) {
   const events = [];
   const collect = ({ value }) => events.push(...value);
   browserSession.on('Tracing.dataCollected', collect);
@@ -16,27 +16,17 @@ export async function traceMainThread(browserSession, url, run) {
   await browserSession.send('Tracing.end');
   await completed;
   browserSession.off('Tracing.dataCollected', collect);
-  return summarize(events, url, seconds);
+  return summarize(events, seconds);
 }
 
-function summarize(events, url, seconds) {
-  const mainThreads = new Map(
-    events
-      .filter(({ name, args }) => name === 'thread_name' && args?.name === 'CrRendererMain')
-      .map(({ pid, tid }) => [pid, tid]),
-  );
-  const pagePids = events.flatMap(({ name, args }) =>
-    name === 'TracingStartedInBrowser'
-      ? args.data.frames.filter((frame) => frame.url.startsWith(url)).map(({ processId }) => processId)
-      : [],
-  );
-  const tasks = events.filter(
-    ({ name, ph, pid, tid }) =>
-      ph === 'X' &&
-      name.endsWith('RunTask') &&
-      tid === mainThreads.get(pid) &&
-      (pagePids.length === 0 || pagePids.includes(pid)),
-  );
+/** The page is the process whose main thread works most; others are empty. */
+function summarize(events, seconds) {
+  const mainThreads = events.filter(({ name, args }) => name === 'thread_name' && args?.name === 'CrRendererMain');
+  const [tasks = []] = mainThreads
+    .map(({ pid, tid }) =>
+      events.filter((each) => each.ph === 'X' && each.name === 'RunTask' && each.pid === pid && each.tid === tid),
+    )
+    .toSorted((a, b) => b.length - a.length);
   const wall = tasks.map(({ dur }) => dur / 1_000).toSorted((a, b) => a - b);
   const cpu = tasks.map(({ tdur = 0 }) => tdur / 1_000).toSorted((a, b) => a - b);
   const sum = (values) => values.reduce((total, value) => total + value, 0);

@@ -88,7 +88,8 @@ export function addLabelLayers(map: MapLibreMap, theme: ThemeColors): void {
 
 export function showOverlays(map: MapLibreMap, visible: readonly OverlayName[]): void {
   for (const name of overlayNames)
-    for (const id of layersOf[name]) map.setLayoutProperty(id, 'visibility', visible.includes(name) ? 'visible' : 'none');
+    for (const id of layersOf[name])
+      map.setLayoutProperty(id, 'visibility', visible.includes(name) ? 'visible' : 'none');
 }
 
 export function setSourceData(map: MapLibreMap, name: string, data: FeatureCollection): void {
