@@ -115,7 +115,7 @@ const responses = {
 };
 
 const server = createServer((request, response) => {
-  const { port } = server.address();
+  const port = getPort();
   const { pathname } = new URL(request.url, 'http://localhost');
   const send = (status, type, content) => {
     const body = gzipSync(content);
@@ -163,4 +163,9 @@ setInterval(() => {
   for (const socket of sockets.clients) socket.send(text);
 }, batchMs);
 
-server.listen(0, '127.0.0.1', () => process.stdout.write(`${server.address().port}\n`));
+function getPort() {
+  const address = server.address();
+  return typeof address === 'object' ? address?.port : undefined;
+}
+
+server.listen(0, '127.0.0.1', () => process.stdout.write(`${getPort()}\n`));
