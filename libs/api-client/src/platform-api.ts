@@ -108,6 +108,28 @@ export type paths = {
         patch?: never;
         trace?: never;
     };
+    "/api/auth/password/check": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Check the token of a reset link or an invitation
+         * @description Does not consume the token.
+         *
+         *     Requires no credentials.
+         */
+        post: operations["checkPasswordToken"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/auth/password/reset": {
         parameters: {
             query?: never;
@@ -185,7 +207,7 @@ export type paths = {
         put?: never;
         /**
          * Log out
-         * @description Ends the session of the token. All services reject the token within five seconds.
+         * @description Ends the session of the token. All services reject the token within five seconds. Without a token it ends the session of the cookie, which requires an allowed origin.
          *
          *     Roles: `superadmin`, `dealer`, `owner`, `admin`, `manager`, `viewer`, `driver`.
          */
@@ -229,14 +251,14 @@ export type paths = {
         put?: never;
         /**
          * Enable two-factor log-in
-         * @description Without `code`, returns a secret. With a `code` that the app computes from the secret, enables two-factor log-in.
+         * @description Without `code`, returns a secret. With a `code` that the app computes from the secret, enables two-factor log-in and returns recovery codes.
          *
          *     Roles: `superadmin`, `dealer`, `owner`, `admin`, `manager`, `viewer`, `driver`.
          */
         post: operations["startTwoFactor"];
         /**
          * Disable two-factor log-in
-         * @description Requires a code.
+         * @description Requires a code of the app or a recovery code.
          *
          *     Roles: `superadmin`, `dealer`, `owner`, `admin`, `manager`, `viewer`, `driver`.
          */
@@ -2844,6 +2866,28 @@ export type paths = {
         patch?: never;
         trace?: never;
     };
+    "/api/public/dashboard-config": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the settings of the dashboard
+         * @description The page has the same settings as a data block.
+         *
+         *     Requires no credentials.
+         */
+        get: operations["getDashboardConfig"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 };
 export type webhooks = Record<string, never>;
 export type components = {
@@ -3137,6 +3181,20 @@ export type components = {
             disabled: boolean;
             last_login_at: string | null;
             invitation?: components["schemas"]["Invitation"];
+        };
+        DashboardConfig: {
+            product_name: string;
+            /** @description Whether the page controls the simulated vehicles of a local start. */
+            has_demo_menu: boolean;
+            ws_url: string;
+            video_url: string;
+            languages: string[];
+            /** @description Whether visitors may register an account. */
+            signup_enabled: boolean;
+            /** @description Whether users can log in with a code by SMS. */
+            one_time_codes: boolean;
+            /** @description Whether the installation sends invitations and reset links by mail. */
+            mail: boolean;
         };
         Dealer: {
             id: number;
@@ -4451,6 +4509,18 @@ export type components = {
              */
             reason?: "connection_failed" | "tls_failed" | "authentication_failed" | "temporary_failure" | "refused" | "outcome_unknown" | "expired";
         };
+        TokenCheck: {
+            /** @enum {string} */
+            kind: "reset" | "invitation";
+            /** @description Name of the user. */
+            name: string;
+            account_name: string;
+            /**
+             * Format: date-time
+             * @example 2026-01-31T08:15:30.000Z
+             */
+            expires_at: string;
+        };
         TokenSet: {
             /** @constant */
             token_type: "Bearer";
@@ -4533,6 +4603,34 @@ export type components = {
             event_counts: {
                 [key: string]: number;
             };
+        };
+        TwoFactorEnabled: {
+            id: number;
+            /**
+             * Format: date-time
+             * @example 2026-01-31T08:15:30.000Z
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @example 2026-01-31T08:15:30.000Z
+             */
+            updated_at: string;
+            version: number;
+            account_id: number;
+            name: string;
+            email: string | null;
+            phone_number: string | null;
+            /** @enum {string} */
+            role: "superadmin" | "dealer" | "owner" | "admin" | "manager" | "viewer" | "driver";
+            can_view_video: boolean;
+            language: string;
+            timezone: string;
+            two_factor_enabled: boolean;
+            disabled: boolean;
+            last_login_at: string | null;
+            /** @description Ten codes, each of which replaces a code of the app once. Returned only in this response. */
+            recovery_codes: string[];
         };
         UnassignedDevice: {
             id: number;
@@ -5053,7 +5151,7 @@ export interface operations {
                     /** @description E-mail or phone number. */
                     identifier: string;
                     password: string;
-                    /** @description Code of the authenticator app, if two-factor log-in is enabled. */
+                    /** @description Code of the authenticator app or a recovery code, if two-factor log-in is enabled. */
                     code?: string;
                     /**
                      * @description For pages in a browser: sets the refresh token as a cookie that scripts cannot read, and returns null instead.
@@ -5303,7 +5401,7 @@ export interface operations {
                     phone_number: string;
                     /** @example 123456 */
                     code: string;
-                    /** @description Code of the authenticator app, if two-factor log-in is enabled. */
+                    /** @description Code of the authenticator app or a recovery code, if two-factor log-in is enabled. */
                     totp_code?: string;
                     /**
                      * @description For pages in a browser: sets the refresh token as a cookie that scripts cannot read, and returns null instead.
@@ -5460,6 +5558,121 @@ export interface operations {
             };
             /** @description The request is not valid. `details` lists each fault. */
             400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            408: components["responses"]["RequestTimeout"];
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description The body is not plain UTF-8. */
+            415: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            431: components["responses"]["HeadersTooLarge"];
+            /** @description Unexpected server error. */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description A backend is unavailable, or the request took too long. */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+        };
+    };
+    checkPasswordToken: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description `true`: unknown fields are 400 instead of being ignored. */
+                "X-Strict-Body"?: "true" | "false";
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    token: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["TokenCheck"];
+                        meta?: {
+                            /** @description JSON pointers to the ignored fields of the body. */
+                            ignored_fields?: string[];
+                        };
+                    };
+                };
+            };
+            /** @description The request is not valid. `details` lists each fault. */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description The credentials are wrong or expired. */
+            401: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
@@ -6096,7 +6309,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        data: components["schemas"]["TotpSecret"] | components["schemas"]["User"];
+                        data: components["schemas"]["TotpSecret"] | components["schemas"]["TwoFactorEnabled"];
                         meta?: {
                             /** @description JSON pointers to the ignored fields of the body. */
                             ignored_fields?: string[];
@@ -6215,7 +6428,10 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @example 123456 */
+                    /**
+                     * @example 123456
+                     * @example abcde-fghjk
+                     */
                     code: string;
                 };
             };
@@ -7014,6 +7230,11 @@ export interface operations {
                      */
                     timezone?: string;
                     disabled?: boolean;
+                    /**
+                     * @description Disables another user's two-factor log-in, for a lost phone.
+                     * @constant
+                     */
+                    two_factor_enabled?: false;
                 };
             };
         };
@@ -27227,6 +27448,82 @@ export interface operations {
                     "application/json": components["schemas"]["ApiError"];
                 };
             };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            431: components["responses"]["HeadersTooLarge"];
+            /** @description Unexpected server error. */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description A backend is unavailable, or the request took too long. */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+        };
+    };
+    getDashboardConfig: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["DashboardConfig"];
+                        meta?: {
+                            /** @description JSON pointers to the ignored fields of the body. */
+                            ignored_fields?: string[];
+                        };
+                    };
+                };
+            };
+            /** @description The request is not valid. `details` lists each fault. */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            408: components["responses"]["RequestTimeout"];
             /** @description Too many requests. */
             429: {
                 headers: {

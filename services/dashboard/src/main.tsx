@@ -32,8 +32,18 @@ const queries = new QueryClient({
   },
 });
 const router = createDashboardRouter(session);
+/** Undefined until somebody is signed in. */
+let currentCustomerId: number | null | undefined;
 session.subscribe(() => {
-  if (session.state.kind !== 'signedOut') return;
+  const { state } = session;
+  const customerId = state.kind === 'signedIn' ? (state.customer?.id ?? null) : undefined;
+  if (customerId !== undefined && currentCustomerId !== undefined && customerId !== currentCustomerId) {
+    // No record of one account may appear in another.
+    queries.clear();
+    void router.navigate({ to: '/vehicles' });
+  }
+  currentCustomerId = customerId;
+  if (state.kind !== 'signedOut') return;
   queries.clear();
   // Leads to the log-in page, which returns to this address.
   void router.invalidate();

@@ -12,6 +12,7 @@ import { NotFound } from './common/ui/not-found.tsx';
 import { SignedIn } from './common/ui/signed-in.tsx';
 import { parseEventsSearch } from './scenes/events/search.ts';
 import { parseMapSearch } from './scenes/map/search.ts';
+import { parseProfileSearch } from './scenes/profile/search.ts';
 import { parseVideoSearch } from './scenes/video/search.ts';
 
 const rootRoute = createRootRouteWithContext<{ session: Session }>()({ notFoundComponent: NotFound });
@@ -30,6 +31,12 @@ const resetRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/reset-password',
   component: lazyRouteComponent(() => import('./scenes/login/reset-page.tsx'), 'ResetPage'),
+});
+
+const registerRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/register',
+  component: lazyRouteComponent(() => import('./scenes/login/register-page.tsx'), 'RegisterPage'),
 });
 
 const shareRoute = createRoute({
@@ -104,15 +111,46 @@ const vehicleTabRoute = createRoute({
 const profileRoute = createRoute({
   getParentRoute: () => appRoute,
   path: '/profile/{-$tab}',
+  validateSearch: parseProfileSearch,
   component: lazyRouteComponent(() => import('./scenes/profile/page.tsx'), 'ProfilePage'),
+});
+
+const accountRoute = createRoute({
+  getParentRoute: () => appRoute,
+  path: '/account/{-$tab}',
+  component: lazyRouteComponent(() => import('./scenes/account/page.tsx'), 'AccountPage'),
+});
+
+const messagesRoute = createRoute({
+  getParentRoute: () => appRoute,
+  path: '/messages',
+  component: lazyRouteComponent(() => import('./scenes/messages/page.tsx'), 'MessagesPage'),
+});
+
+const supportRoute = createRoute({
+  getParentRoute: () => appRoute,
+  path: '/support',
+  component: lazyRouteComponent(() => import('./scenes/support/page.tsx'), 'SupportPage'),
 });
 
 const routeTree = rootRoute.addChildren([
   startRoute,
   loginRoute,
   resetRoute,
+  registerRoute,
   shareRoute,
-  appRoute.addChildren([mapRoute, videoRoute, eventsRoute, vehiclesRoute, vehicleRoute, vehicleTabRoute, profileRoute]),
+  appRoute.addChildren([
+    mapRoute,
+    videoRoute,
+    eventsRoute,
+    vehiclesRoute,
+    vehicleRoute,
+    vehicleTabRoute,
+    profileRoute,
+    accountRoute,
+    messagesRoute,
+    supportRoute,
+  ]),
 ]);
 
 /** Creates the router. Routes below the application require a user. */

@@ -5,13 +5,28 @@ export interface DashboardConfig {
   readonly has_demo_menu: boolean;
   readonly ws_url: string;
   readonly video_url: string;
+  /** Whether visitors may register an account. */
+  readonly signup_enabled: boolean;
+  /** Whether users can log in with a code by SMS. */
+  readonly one_time_codes: boolean;
+  /** Whether the installation sends invitations and reset links by mail. */
+  readonly mail: boolean;
 }
+
+const developmentConfig: DashboardConfig = {
+  product_name: 'Fleet platform',
+  has_demo_menu: false,
+  ws_url: '',
+  video_url: '',
+  signup_enabled: false,
+  one_time_codes: true,
+  mail: true,
+};
 
 function readConfig(): DashboardConfig {
   const text = document.getElementById('dashboard-config')?.textContent ?? '';
   // The development server does not replace the placeholder.
-  if (text === '"__CONFIG__"')
-    return { product_name: 'Fleet platform', has_demo_menu: false, ws_url: '', video_url: '' };
+  if (text === '"__CONFIG__"') return developmentConfig;
   return JSON.parse(text) as DashboardConfig;
 }
 

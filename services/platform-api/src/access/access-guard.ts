@@ -79,6 +79,7 @@ function requiredCredentials(
   { access }: PlatformRoute,
   { request }: RequestContext,
 ): 'both' | 'bearer' | 'key' | 'none' {
+  if (access.credentials === 'session') return request.get('authorization') === undefined ? 'none' : 'bearer';
   if (access.credentials !== 'either') return access.credentials;
   // A request with the header Authorization alone may carry a provider's own credential.
   return request.get('x-api-key') === undefined ? 'none' : 'both';

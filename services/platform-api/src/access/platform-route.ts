@@ -8,9 +8,10 @@ interface RouteAccess {
   /**
    * `both`: API key and bearer token of one account (the default). `bearer`: the token only. `key`: the API key only.
    * `none`: neither; the route checks what it requires. `either`: both if the request has an API key; otherwise the
-   * route checks the credential that it accepts instead (`callerIfAny`).
+   * route checks the credential that it accepts instead (`callerIfAny`). `session`: the token if the request has one;
+   * otherwise the route checks the cookie of the session.
    */
-  readonly credentials?: 'both' | 'bearer' | 'key' | 'none' | 'either';
+  readonly credentials?: 'both' | 'bearer' | 'key' | 'none' | 'either' | 'session';
   /** Permission that the caller's role requires. Default: `read` for GET, `fleet` otherwise. */
   readonly permission?: Permission;
   /** Scope that the API key requires; null: none. Default: `read` for GET, `write` otherwise. */

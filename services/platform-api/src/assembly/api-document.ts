@@ -70,6 +70,7 @@ const isOptional: Readonly<Record<PlatformRoute['access']['credentials'], Return
   key: [{ apiKey: [] }],
   none: [],
   either: [bothCredentials, {}],
+  session: [{ bearer: [] }, {}],
 };
 
 const security: SecurityInfo = {
@@ -129,7 +130,10 @@ function accessDescription(route: Route): string {
   const { credentials, permission, scope } = asPlatformRoute(route).access;
   if (credentials === 'none') return 'Requires no credentials.';
   const roles = permissions[permission].map((role) => `\`${role}\``).join(', ');
-  const key = credentials === 'bearer' || scope === null ? '' : ` The key requires the scope \`${scope}\`.`;
+  const key =
+    credentials === 'bearer' || credentials === 'session' || scope === null
+      ? ''
+      : ` The key requires the scope \`${scope}\`.`;
   return `Roles: ${roles}.${key}`;
 }
 

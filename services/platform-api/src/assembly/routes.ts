@@ -8,6 +8,7 @@ import { billingRoutes } from '../domains/billing/routes.ts';
 import { broadcastRoutes } from '../domains/broadcasts/routes.ts';
 import { captureRoutes } from '../domains/captures/routes.ts';
 import { commandRoutes } from '../domains/commands/routes.ts';
+import { dashboardConfigRoutes } from '../domains/dashboard-config/routes.ts';
 import { dashcamRoutes } from '../domains/dashcam/routes.ts';
 import { dealerRoutes } from '../domains/dealers/routes.ts';
 import { documentRoutes } from '../domains/documents/routes.ts';
@@ -82,6 +83,7 @@ const routeFactories: readonly RouteFactory[] = [
   supportTicketRoutes,
   billingRoutes,
   commandRoutes,
+  dashboardConfigRoutes,
 ];
 
 export const createPlatformRoutes = (deps: Deps): readonly PlatformRoute[] =>

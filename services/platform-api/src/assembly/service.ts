@@ -22,8 +22,8 @@ import { allowedOrigins } from '../access/origins.ts';
 import { Principals } from '../access/principals.ts';
 import { createPlatformRateLimits } from '../access/rate-limits.ts';
 import { createBilling } from '../domains/billing/create-billing.ts';
+import { createDashboardConfig } from '../domains/dashboard-config/use-cases.ts';
 import { createOcrEngine } from '../domains/documents/ocr.ts';
-import { websocketUrl } from '../domains/last-positions/websocket-tokens.ts';
 import { NotificationPublisher } from '../domains/notifications/notification-publisher.ts';
 import { PartnerChannels } from '../domains/partners/partner-channels.ts';
 import { PartnerTelemetry } from '../domains/partners/telemetry.ts';
@@ -94,7 +94,8 @@ async function start(config: Config, log: Logger, lifecycle: Lifecycle, override
   const roleNames = parseRoles(config.PLATFORM_ROLES);
   const stopped = createStopSignal();
   const servesHttp = roleNames.has('api') || roleNames.has('websocket');
-  const http = servesHttp ? await openHttp(config, log, lifecycle, stopped) : undefined;
+  const ownMessages = overrides.messages ?? createMessageSender(config, log);
+  const http = servesHttp ? await openHttp({ config, log, ownMessages }, lifecycle, stopped) : undefined;
 
   const loading = loadRoles(roleNames);
   const bus = await openBus(config.NATS_URL, { name, log });
@@ -103,7 +104,6 @@ async function start(config: Config, log: Logger, lifecycle: Lifecycle, override
   const roles = await loading;
   health.bus = bus;
   publishRecordChanges(records, bus);
-  const ownMessages = overrides.messages ?? createMessageSender(config, log);
   const deps = createDeps(config, log, lifecycle, { database, records, bus, ownMessages, stopped: stopped.signal });
   const missedInvalidations = trackMissedInvalidations(deps);
   lifecycle.onStop('missed invalidations', () => missedInvalidations.stop());
@@ -180,8 +180,12 @@ function createStopSignal(): AbortController {
 }
 
 /** Opens the HTTP port. Requests are served once `serve` is called. */
-async function openHttp(config: Config, log: Logger, lifecycle: Lifecycle, stopped: AbortController) {
-  const { app, serve } = createPlatformApp(log, config.TRUST_PROXY, createDashboard(config));
+async function openHttp(
+  { config, log, ownMessages }: Pick<Deps, 'config' | 'log' | 'ownMessages'>,
+  lifecycle: Lifecycle,
+  stopped: AbortController,
+) {
+  const { app, serve } = createPlatformApp(log, config.TRUST_PROXY, createDashboard({ config, ownMessages }));
   const http = await listen(app, { host: config.HOST, port: config.HTTP_PORT, renderError: renderPlatformError });
   const closeHttp = async (): Promise<void> => {
     const timer = setTimeout(() => stopped.abort(), downloadTimeoutMs);
@@ -196,14 +200,9 @@ async function openHttp(config: Config, log: Logger, lifecycle: Lifecycle, stopp
 }
 
 /** Returns the handler of the dashboard; undefined if the installation serves none. */
-function createDashboard(config: Config) {
-  if (config.DASHBOARD_DIR === undefined) return undefined;
-  return serveDashboard(config.DASHBOARD_DIR, {
-    product_name: config.PRODUCT_NAME,
-    has_demo_menu: config.DEMO_MENU,
-    ws_url: websocketUrl(config),
-    video_url: config.VIDEO_BASE_URL,
-  });
+function createDashboard(deps: Pick<Deps, 'config' | 'ownMessages'>) {
+  const { DASHBOARD_DIR: folder } = deps.config;
+  return folder === undefined ? undefined : serveDashboard(folder, createDashboardConfig(deps));
 }
 
 /**

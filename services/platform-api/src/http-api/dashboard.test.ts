@@ -14,6 +14,10 @@ const config = {
   has_demo_menu: false,
   ws_url: 'wss://fleet.example/ws',
   video_url: 'https://video.example',
+  languages: ['en'],
+  signup_enabled: false,
+  one_time_codes: true,
+  mail: false,
 };
 
 let folder: string;

@@ -3,15 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createContentSender } from '@fleet/service-kit';
 import { Router } from 'express';
-
-/** Settings that the page reads at run time, so that one build serves every installation. */
-interface DashboardConfig {
-  readonly product_name: string;
-  /** Whether the page controls the simulated vehicles of a local start. */
-  readonly has_demo_menu: boolean;
-  readonly ws_url: string;
-  readonly video_url: string;
-}
+import type { DashboardConfig } from '../domains/dashboard-config/schema.ts';
 
 /** First path segments of the page's routes. Every other path keeps its 404. */
 export const pageRoutes = [

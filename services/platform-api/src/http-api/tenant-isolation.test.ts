@@ -95,6 +95,7 @@ const refusedToOwnTenant: Readonly<Record<string, readonly number[]>> = {
   // The codes and tokens are guessed.
   verifyOneTimeCode: [401],
   resetPassword: [401],
+  checkPasswordToken: [401],
   endTwoFactor: [401, 409],
   // Links and gateway events must be signed, and no payment gateway is configured.
   getBillingPage: [401],
@@ -168,6 +169,7 @@ function clientFor(operation: Operation, data: TenantData): Client {
     none: {},
     key: { 'x-api-key': data.mintingKey },
     bearer: { authorization: `Bearer ${user.token}` },
+    session: { authorization: `Bearer ${user.token}` },
   };
   return harness.with(
     headers[credentialKind(operation)] ?? { 'x-api-key': data.mintingKey, authorization: `Bearer ${user.token}` },

@@ -3,11 +3,15 @@ import { useEffect } from 'react';
 import { changeLanguage } from '../i18n/i18n.ts';
 import { usePreferences } from './preferences-context.ts';
 
-/** Switches the page to the language and the theme of the user, whenever they change. */
+/** Switches the page to the language, the theme and the density of the user, whenever they change. */
 export function useApplyPreferences(): void {
   const preferences = usePreferences();
   const { setColorScheme } = useMantineColorScheme();
-  const { language, theme } = preferences ?? {};
+  const { language, theme, dashboard } = preferences ?? {};
+  const density = dashboard?.['density'] === 'comfortable' ? 'comfortable' : 'compact';
+  useEffect(() => {
+    document.documentElement.dataset['density'] = density;
+  }, [density]);
   useEffect(() => {
     if (language !== undefined) void changeLanguage(language);
   }, [language]);

@@ -6,3 +6,6 @@ export function toFieldErrors(error: unknown): Record<string, string> {
   const entries = error.details.map(({ path, message }) => [path.split('/', 2)[1] ?? '', message] as const);
   return Object.fromEntries(entries.filter(([field]) => field !== ''));
 }
+
+/** Returns true if a record was changed by somebody else since the page read it. */
+export const isVersionMismatch = (error: unknown): boolean => error instanceof ApiFailure && error.status === 412;

@@ -1,5 +1,8 @@
 import { createContext, useContext, useSyncExternalStore } from 'react';
-import type { Me, Session, SessionState } from './session.ts';
+import type { Customer, Me, Session, SessionState } from './session.ts';
+
+/** Permissions that a dealer keeps in the account of a customer. */
+const readOnlyPermissions: readonly Me['permissions'][number][] = ['self', 'read', 'accounts'];
 
 export const SessionContext = createContext<Session | null>(null);
 
@@ -22,8 +25,18 @@ export function useMe(): Me {
   return state.me;
 }
 
-/** Returns a function that says whether the user's role has a permission. The server decides again. */
+/** Returns the customer whose account the page shows; null for the own account. */
+export function useCustomer(): Customer | null {
+  const state = useSessionState();
+  return state.kind === 'signedIn' ? state.customer : null;
+}
+
+/**
+ * Returns a function that says whether the user's role has a permission. The server decides again. Dealers only read in
+ * the accounts of their customers.
+ */
 export function useCan(): (permission: Me['permissions'][number]) => boolean {
-  const { permissions } = useMe();
-  return (permission) => permissions.includes(permission);
+  const { permissions, role } = useMe();
+  const isReadOnly = useCustomer() !== null && role === 'dealer';
+  return (permission) => permissions.includes(permission) && (!isReadOnly || readOnlyPermissions.includes(permission));
 }

@@ -13,7 +13,21 @@ type TokenSet = components['schemas']['TokenSet'];
 export type SessionState =
   | { readonly kind: 'loading' }
   | { readonly kind: 'signedOut'; readonly reason: 'none' | 'ended' }
-  | { readonly kind: 'signedIn'; readonly me: Me };
+  | { readonly kind: 'signedIn'; readonly me: Me; readonly customer: Customer | null };
+
+/** The account of a customer in which operator staff or a dealer looks around. */
+export interface Customer {
+  readonly id: number;
+  readonly name: string;
+}
+
+/** What a visitor enters to open an account. */
+export interface Registration {
+  readonly name: string;
+  readonly email: string;
+  readonly password: string;
+  readonly account_name: string;
+}
 
 /** A token that expires sooner is refreshed before the next request. */
 const refreshBeforeExpiryMs = 60_000;
@@ -23,6 +37,8 @@ const retrySeconds = 3;
 const sharedName = 'fleet-session';
 /** Says that this browser has a session, so that visitors without one cause no failing request. Not a secret. */
 const markName = 'fleet-has-session';
+/** Id and name of the customer that this tab shows. Not a secret. */
+const customerName = 'fleet-customer';
 /** Fragment of an address that follows a log-in outside this page, such as the sign-in link of a local start. */
 const signedInFragment = '#signed-in';
 
@@ -108,14 +124,46 @@ export class Session {
     await this.#auth.POST('/api/auth/password/forgot', { body: { identifier } });
   }
 
-  async resetPassword(token: string, password: string): Promise<void> {
-    await this.#auth.POST('/api/auth/password/reset', { body: { token, password } });
+  /** Returns what a reset link or an invitation is for. */
+  async checkPasswordToken(token: string): Promise<components['schemas']['TokenCheck']> {
+    const { data } = await this.#auth.POST('/api/auth/password/check', { body: { token } });
+    if (data === undefined) throw new Error('The server returned no result.');
+    return data.data;
+  }
+
+  /** Sets a password and returns the identifier with which its user logs in. */
+  async resetPassword(token: string, password: string): Promise<string> {
+    const { data } = await this.#auth.POST('/api/auth/password/reset', { body: { token, password } });
+    return data?.data.email ?? data?.data.phone_number ?? '';
+  }
+
+  /** Opens an account and logs its owner in. */
+  async register(registration: Registration): Promise<void> {
+    const body = { ...registration, session: 'cookie' as const };
+    const { data } = await this.#auth.POST('/api/auth/register', { body });
+    await this.#open(data?.data);
+  }
+
+  /** Reads the account of a customer from now on. */
+  openCustomer(customer: Customer): void {
+    this.#setCustomer(customer);
+  }
+
+  /** Returns to the own account. */
+  leaveCustomer(): void {
+    this.#setCustomer(null);
+  }
+
+  /** Reads the user again, after a change of the own record. */
+  reload(): Promise<void> {
+    return this.#loadMe();
   }
 
   /** Ends the session in all tabs of this browser. */
   async logOut(): Promise<void> {
     try {
-      await this.api.POST('/api/auth/logout');
+      // The cookie suffices, also after the token has expired.
+      await this.#auth.POST('/api/auth/logout');
     } finally {
       this.#tabs.postMessage({ kind: 'signedOut' } satisfies TabMessage);
       this.#end('none');
@@ -125,7 +173,9 @@ export class Session {
   /** Returns the credentials of the next request, with a token that is valid for at least some seconds. */
   async getCredentials(): Promise<Credentials> {
     if (this.#access === null || this.#access.expiresAtMs - Date.now() < refreshBeforeExpiryMs) await this.#refresh();
-    return { apiKey: this.#apiKey, accessToken: this.#access?.token ?? null };
+    const customer = this.#state.kind === 'signedIn' ? this.#state.customer : null;
+    const credentials = { apiKey: this.#apiKey, accessToken: this.#access?.token ?? null };
+    return customer === null ? credentials : { ...credentials, accountId: customer.id };
   }
 
   /** Returns the headers of a request that the client of the API does not send. */
@@ -183,7 +233,21 @@ export class Session {
     if (data === undefined) throw new Error('The server returned no user.');
     this.#apiKey = data.data.dashboard_api_key;
     localStorage.setItem(markName, '1');
-    this.#setState({ kind: 'signedIn', me: data.data });
+    this.#setState({ kind: 'signedIn', me: data.data, customer: this.#findCustomer() });
+  }
+
+  #findCustomer(): Customer | null {
+    if (this.#state.kind === 'signedIn') return this.#state.customer;
+    const stored = sessionStorage.getItem(customerName);
+    return stored === null ? null : (JSON.parse(stored) as Customer);
+  }
+
+  /** The choice survives a reload of this tab, and no log-out. */
+  #setCustomer(customer: Customer | null): void {
+    if (this.#state.kind !== 'signedIn') return;
+    if (customer === null) sessionStorage.removeItem(customerName);
+    else sessionStorage.setItem(customerName, JSON.stringify(customer));
+    this.#setState({ ...this.#state, customer });
   }
 
   #onTabMessage(message: TabMessage): void {
@@ -195,6 +259,7 @@ export class Session {
     this.#access = null;
     this.#apiKey = null;
     localStorage.removeItem(markName);
+    sessionStorage.removeItem(customerName);
     if (this.#state.kind !== 'signedOut') this.#setState({ kind: 'signedOut', reason });
   }
 

@@ -1,26 +1,19 @@
 import { IconBell, IconCar, IconLogout, IconMap, IconUser, IconVideo } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
-import { Link, Outlet } from '@tanstack/react-router';
-import { lazy, type ReactNode, Suspense } from 'react';
+import { Outlet } from '@tanstack/react-router';
+import { lazy, Suspense } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Commands } from '../commands/commands.tsx';
 import { config } from '../config.ts';
 import { useApplyPreferences } from '../format/use-apply-preferences.ts';
 import { useCan, useMe, useSession } from '../session/session-context.ts';
+import { AccountLinks } from './account-links.tsx';
 import { ConnectionStatus } from './connection-status.tsx';
+import { CustomerBar } from './customer-bar.tsx';
+import { NavLink } from './nav-link.tsx';
 
 /** Only a local start needs its code. */
 const DemoMenu = lazy(() => import('./demo-menu.tsx').then((module) => ({ default: module.DemoMenu })));
-
-function NavLink({ to, icon, label, badge }: { to: string; icon: ReactNode; label: string; badge?: string }) {
-  return (
-    <Link to={to} activeProps={{ 'aria-current': 'page' }}>
-      {icon}
-      <span>{label}</span>
-      {badge === undefined ? null : <span className="nav-badge">{badge}</span>}
-    </Link>
-  );
-}
 
 const maxBadge = 99;
 
@@ -66,6 +59,7 @@ export function AppShell() {
         <NavLink to="/vehicles" icon={<IconCar size={20} aria-hidden />} label={t('nav.vehicles')} />
         <span className="spacer" />
         <Commands />
+        <AccountLinks />
         <NavLink to="/profile" icon={<IconUser size={20} aria-hidden />} label={t('nav.profile')} />
         <button type="button" onClick={() => void session.logOut()}>
           <IconLogout size={20} aria-hidden />
@@ -83,6 +77,7 @@ export function AppShell() {
         <span>{me.account.name}</span>
       </header>
       <main className="shell-main" id="content" tabIndex={-1}>
+        <CustomerBar />
         <Outlet />
       </main>
     </div>

@@ -10,7 +10,7 @@ export function NoPermission() {
   const { role } = useMe();
   return (
     <Empty title={t('permission.title')}>
-      <Text>{t('permission.text', { role })}</Text>
+      <Text>{t('permission.text', { role: t(`role.${role}`) })}</Text>
       <Button component={Link} to="/map">
         {t('notFound.back')}
       </Button>

@@ -1,7 +1,7 @@
 import { ApiFailure } from '@fleet/api-client';
 import { Alert, Anchor, Button, Group, PasswordInput, Stack, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
-import { getRouteApi, useRouter } from '@tanstack/react-router';
+import { getRouteApi, Link, useRouter } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { config } from '../../common/config.ts';
@@ -38,20 +38,26 @@ export function LoginPage() {
         {mode === 'forgot' ? <ForgotForm /> : null}
         <Group mt="lg" gap="lg">
           {(['password', 'code', 'forgot'] as const)
-            .filter((other) => other !== mode)
+            .filter((other) => other !== mode && (other !== 'code' || config.one_time_codes))
             .map((other) => (
               <Anchor key={other} component="button" type="button" size="sm" onClick={() => setMode(other)}>
                 {t(`mode.${other}`)}
               </Anchor>
             ))}
+          {config.signup_enabled ? (
+            <Anchor component={Link} to="/register" size="sm">
+              {t('register')}
+            </Anchor>
+          ) : null}
         </Group>
+        {window.isSecureContext ? null : <p>{t('insecure')}</p>}
       </div>
     </main>
   );
 }
 
 function PasswordForm() {
-  const { t } = useTranslation('login');
+  const { t, i18n } = useTranslation('login');
   const session = useSession();
   const [needsCode, setNeedsCode] = useState(false);
   const [failure, setFailure] = useState<string | null>(null);
@@ -62,7 +68,7 @@ function PasswordForm() {
       await session.logIn(identifier.trim(), password, needsCode ? code : undefined);
     } catch (error) {
       if (error instanceof ApiFailure && error.code === 'two_factor_required' && !needsCode) setNeedsCode(true);
-      else setFailure(describeLoginFailure(error, t));
+      else setFailure(describeLoginFailure(error, t, i18n.language));
     }
   });
   return (
@@ -82,7 +88,6 @@ function PasswordForm() {
             label={t('secondFactor')}
             description={t('secondFactorHint')}
             autoComplete="one-time-code"
-            inputMode="numeric"
             required
             data-autofocus
             {...form.getInputProps('code')}

@@ -2,14 +2,16 @@ import { Tabs } from '@mantine/core';
 import { getRouteApi } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
 import { useCan, useMe } from '../../common/session/session-context.ts';
+import { AccountLinks } from '../../common/ui/account-links.tsx';
 import { Facts } from '../../common/ui/facts.tsx';
 import { NoPermission } from '../../common/ui/no-permission.tsx';
+import { NotificationsTab } from './parts/notifications-tab.tsx';
 import { PreferencesTab } from './parts/preferences-tab.tsx';
-import { SessionsTab } from './parts/sessions-tab.tsx';
-import { WebhooksTab } from './parts/webhooks-tab.tsx';
+import { SecurityTab } from './security/security-tab.tsx';
+import { WebhooksTab } from './webhooks/webhooks-tab.tsx';
 
 const route = getRouteApi('/app/profile/{-$tab}');
-const tabs = ['profile', 'preferences', 'security', 'webhooks'] as const;
+const tabs = ['profile', 'preferences', 'security', 'notifications', 'webhooks'] as const;
 
 /** The user's own record, preferences, sessions and webhooks. */
 export function ProfilePage() {
@@ -23,6 +25,9 @@ export function ProfilePage() {
   return (
     <div className="page">
       <h1>{t('title')}</h1>
+      <div className="more-links">
+        <AccountLinks isSecondary={false} />
+      </div>
       <Tabs
         value={current}
         keepMounted={false}
@@ -42,7 +47,10 @@ export function ProfilePage() {
           <PreferencesTab />
         </Tabs.Panel>
         <Tabs.Panel value="security">
-          <SessionsTab />
+          <SecurityTab />
+        </Tabs.Panel>
+        <Tabs.Panel value="notifications">
+          <NotificationsTab />
         </Tabs.Panel>
         <Tabs.Panel value="webhooks">
           <WebhooksTab />
@@ -59,7 +67,7 @@ function ProfileTab() {
     [t('name'), me.name],
     [t('email'), me.email ?? '–'],
     [t('phone'), me.phone_number ?? '–'],
-    [t('role'), me.role],
+    [t('role'), t(`common:role.${me.role}`)],
     [t('account'), me.account.name],
   ] as const;
   return <Facts facts={facts} />;

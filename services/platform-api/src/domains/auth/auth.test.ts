@@ -426,7 +426,10 @@ describe('two-factor log-in', () => {
     // The code of the previous step is valid until the current step ends, so wait unless enough of it is left.
     await waitFor(() => Date.now() % 30_000 < 20_000);
     const first = currentCode(secret, -1);
-    expect((await client.post('/api/auth/totp', { code: first })).data).toMatchObject({ two_factor_enabled: true });
+    expect((await client.post('/api/auth/totp', { code: first })).data).toMatchObject({
+      two_factor_enabled: true,
+      recovery_codes: expect.any(Array),
+    });
     expect((await client.post('/api/auth/totp')).status).toBe(409);
     expect((await login(user.email)).body).toMatchObject({ status: 401, code: 'two_factor_required' });
     expect((await login(user.email, testPassword, { code: first })).status).toBe(401);
@@ -443,6 +446,52 @@ describe('two-factor log-in', () => {
     expect((await login(user.email)).status).toBe(200);
     const stored = await harness.deps.database.collection('users').find().toArray();
     expect(JSON.stringify(stored)).not.toContain(secret);
+  });
+
+  /** Enables two-factor log-in of a new user and returns the recovery codes. */
+  async function enable() {
+    const user = await harness.user('viewer');
+    const client = withToken(user.token);
+    const secret = String((await client.post('/api/auth/totp')).data['secret']);
+    const { data } = await client.post('/api/auth/totp', { code: currentCode(secret) });
+    return { user, client, codes: data['recovery_codes'] as string[] };
+  }
+
+  it('accepts each of ten recovery codes once, in any spelling, and stores none of them', async () => {
+    const { user, client, codes } = await enable();
+    expect(codes).toHaveLength(10);
+    expect(new Set(codes).size).toBe(10);
+    const [first = '', second = '', third = ''] = codes;
+    expect(first).toMatch(/^[a-z2-9]{5}-[a-z2-9]{5}$/);
+    const of = async (code: string): Promise<number> => (await login(user.email, testPassword, { code })).status;
+    expect(await of(first)).toBe(200);
+    expect(await of(first)).toBe(401);
+    expect(await of(second.toUpperCase().replace('-', ''))).toBe(200);
+    expect(await of('aaaaa-aaaaa')).toBe(401);
+    const concurrent = await Promise.all([of(third), of(third)]);
+    expect(concurrent.toSorted()).toEqual([200, 401]);
+    expect((await client.get('/api/auth/me')).data).not.toHaveProperty('recovery_codes');
+    const stored = JSON.stringify(await harness.deps.database.collection('users').find().toArray());
+    for (const code of codes) expect(stored).not.toContain(code);
+    expect((await client.delete('/api/auth/totp', {}, { code: codes[5] ?? '' })).data).toMatchObject({
+      two_factor_enabled: false,
+    });
+  });
+
+  it("is disabled for another user by an administrator, but not for the administrator's own", async () => {
+    const { user } = await enable();
+    const at = `/api/users/${user.id}`;
+    const lost = { two_factor_enabled: false };
+    expect((await harness.as(await harness.user('manager')).put(at, lost)).status).toBe(403);
+    expect((await harness.as(harness.theirs.owner).put(at, lost)).status).toBe(404);
+    expect((await harness.as(harness.ours.owner).put(at, { two_factor_enabled: true })).status).toBe(400);
+    const own = await harness.as(harness.ours.owner).put(`/api/users/${harness.ours.owner.id}`, lost);
+    expect(own.status).toBe(403);
+    const changed = await harness.as(harness.ours.owner).put(at, lost);
+    expect(changed.data).toMatchObject({ id: user.id, two_factor_enabled: false });
+    expect((await login(user.email)).status).toBe(200);
+    const { items } = await harness.as(harness.ours.owner).get('/api/audit-log?action=users.update&limit=1');
+    expect(items).toMatchObject([{ target: { id: user.id }, detail: { fields: ['two_factor_enabled'] } }]);
   });
 
   it('locks after wrong codes as after wrong passwords, but not after missing codes', async () => {

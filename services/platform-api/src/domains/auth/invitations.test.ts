@@ -38,6 +38,7 @@ const extractToken = (text: string): string =>
   /token=(?:3D)?(pr_[\w-]{43})/.exec(text.replaceAll(/=\r?\n/g, ''))?.[1] ?? '';
 const mailsTo = (email: string) => server.received.filter(({ to }) => to.includes(email));
 const reset = (token: string, at = harness) => at.anonymous.post('/api/auth/password/reset', { token, password });
+const check = (token: string) => harness.anonymous.post('/api/auth/password/check', { token });
 const invite = (email: string, client = owner, headers = {}) =>
   client.post('/api/users/invite', { email, role: 'viewer' }, headers);
 const getInvitation = ({ data }: { data: Data }) => data['invitation'] as { status: string; url?: string | null };
@@ -50,7 +51,20 @@ describe('invitation', () => {
     expect(getInvitation(created)).toEqual({ status: 'sent' });
     const [mail] = mailsTo(email);
     expect(mail).toMatchObject({ from: 'fleet@platform.example', user: 'fleet' });
-    expect(await reset(extractToken(mail?.content ?? ''))).toMatchObject({ status: 200 });
+    const token = extractToken(mail?.content ?? '');
+    expect((await check(token)).data).toEqual({
+      kind: 'invitation',
+      name: email,
+      account_name: expect.any(String),
+      expires_at: expect.stringMatching(/^\d{4}-/),
+    });
+    expect(await reset(token)).toMatchObject({ status: 200 });
+    expect((await check(token)).body).toMatchObject({ status: 401, code: 'token_invalid' });
+  });
+
+  it('has its token in the fragment of the link, which browsers send to no server', async () => {
+    const { url } = getInvitation(await invite(newEmail(), silent.as(silent.ours.owner)));
+    expect(new URL(url ?? '')).toMatchObject({ search: '', hash: expect.stringMatching(/^#token=pr_/) });
   });
 
   it('is queued while the mail server does not accept it, and sent later', async () => {

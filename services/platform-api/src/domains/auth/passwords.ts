@@ -2,13 +2,14 @@ import { createHash, randomBytes } from 'node:crypto';
 import { AppError, dayMs, hourMs, type RequestContext } from '@fleet/service-kit';
 import type { Mail, MailStatus } from '../../mail/mail-queue.ts';
 import type { Deps } from '../../platform/deps.ts';
+import { getAccount } from '../accounts/use-cases.ts';
 import { audit } from '../audit/use-cases.ts';
 import { revokeSessionsOf } from '../sessions/use-cases.ts';
 import { hashPassword } from '../users/passwords.ts';
 import type { User } from '../users/schema.ts';
 import { changeUser, findUser } from '../users/use-cases.ts';
 import { findByIdentifier, normalizeIdentifier } from './login-throttle.ts';
-import { consumeResetToken, insertResetToken, removeResetTokens } from './store.ts';
+import { consumeResetToken, findResetToken, insertResetToken, removeResetTokens } from './store.ts';
 import { requestOrigin } from './token-set.ts';
 
 const resetTtlMs = hourMs;
@@ -19,6 +20,7 @@ type ForgotPasswordDeps = PasswordDeps & Pick<Deps, 'limits'>;
 
 const hashToken = (token: string): string => createHash('sha256').update(token).digest('hex');
 
+/** The token is in the fragment, which browsers send to no server, so that no log contains it. */
 async function createResetLink(
   deps: PasswordDeps,
   user: User,
@@ -32,7 +34,7 @@ async function createResetLink(
     userId: user._id,
     expiresAt,
   });
-  return { token, url: `${deps.config.PUBLIC_BASE_URL}/reset-password?token=${token}` };
+  return { token, url: `${deps.config.PUBLIC_BASE_URL}/reset-password#token=${token}` };
 }
 
 type UserMessage = Pick<Mail, 'purpose' | 'subject' | 'text' | 'lifetimeMs'>;
@@ -120,6 +122,26 @@ async function sendLink(deps: PasswordDeps, user: User, url: string): Promise<Ma
   }
 }
 
+/** The purpose of a valid token, and whom it greets. */
+interface TokenCheck {
+  readonly kind: 'reset' | 'invitation';
+  readonly name: string;
+  readonly accountName: string;
+  readonly expiresAt: Date;
+}
+
+/** Returns what a token is for, without consuming it. */
+export async function checkResetToken(deps: Pick<Deps, 'records' | 'database'>, value: string): Promise<TokenCheck> {
+  const token = await findResetToken(deps.database, hashToken(value), new Date());
+  const user = token === null ? null : await findUser(deps.records, token, token.userId);
+  const account = token === null ? null : await getAccount(deps.records, token.accountId);
+  if (token === null || user === null || user.disabled || account === null) throw wrongToken();
+  const kind = user.passwordHash === null ? 'invitation' : 'reset';
+  return { kind, name: user.name, accountName: account.name, expiresAt: token.expiresAt };
+}
+
+const wrongToken = (): AppError => new AppError('token_invalid', 'The token is wrong, used or expired. Request a new one.');
+
 /** Sets the password of the user to whom the token belongs and ends all sessions. */
 export async function resetPassword(
   deps: PasswordDeps,
@@ -129,8 +151,7 @@ export async function resetPassword(
   const passwordHash = await hashPassword(input.password);
   const token = await consumeResetToken(deps.database, hashToken(input.token), new Date());
   const user = token === null ? null : await findUser(deps.records, token, token.userId);
-  if (token === null || user === null || user.disabled)
-    throw new AppError('token_invalid', 'The token is wrong, used or expired. Request a new one.');
+  if (token === null || user === null || user.disabled) throw wrongToken();
   const changed = (await changeUser(deps.records, token, user._id, { passwordHash })) ?? user;
   await removeResetTokens(deps.database, user._id);
   await revokeSessionsOf(deps, user);

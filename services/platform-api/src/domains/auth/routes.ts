@@ -1,20 +1,29 @@
-import { AppError, Reply, singleSchema } from '@fleet/service-kit';
+import { Reply, singleSchema } from '@fleet/service-kit';
 import { Type } from 'typebox';
 import { getCaller } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
 import type { Deps } from '../../platform/deps.ts';
 import { parsePhoneNumber } from '../../platform/phone.ts';
-import { audit } from '../audit/use-cases.ts';
-import { revokeSession } from '../sessions/use-cases.ts';
 import { toUserResponse, userSchema } from '../users/responses.ts';
 import { logIn } from './log-in.ts';
+import { logOut } from './log-out.ts';
 import { getMe, meSchema } from './me.ts';
 import { mintToken } from './mint-token.ts';
 import { codeSeconds, sendCode, verifyCode } from './one-time-codes.ts';
-import { forgotPassword, resetPassword } from './passwords.ts';
+import { checkResetToken, forgotPassword, resetPassword } from './passwords.ts';
 import { refreshTokens } from './refresh.ts';
 import { register } from './register.ts';
-import { forgotBody, loginBody, refreshBody, registerBody, resetBody, sendCodeBody, verifyCodeBody } from './schema.ts';
+import {
+  checkTokenBody,
+  forgotBody,
+  loginBody,
+  refreshBody,
+  registerBody,
+  resetBody,
+  sendCodeBody,
+  tokenCheckSchema,
+  verifyCodeBody,
+} from './schema.ts';
 import { clearedCookie, createTokenReply, hasSessionCookie, readSessionCookie } from './session-cookie.ts';
 import { tokenSetSchema } from './token-set.ts';
 
@@ -115,6 +124,23 @@ const passwordRoutes = (deps: Deps): PlatformRoute[] => [
   }),
   platformRoute({
     method: 'post',
+    path: '/auth/password/check',
+    operationId: 'checkPasswordToken',
+    summary: 'Check the token of a reset link or an invitation',
+    description: 'Does not consume the token.',
+    tags,
+    access: publicAccess,
+    bucket: 'login',
+    body: checkTokenBody,
+    response: singleSchema(tokenCheckSchema),
+    errors: { 401: credentialErrors },
+    handle: async ({ body }) => {
+      const { kind, name, accountName, expiresAt } = await checkResetToken(deps, body.token);
+      return { data: { kind, name, account_name: accountName, expires_at: expiresAt.toISOString() } };
+    },
+  }),
+  platformRoute({
+    method: 'post',
     path: '/auth/password/reset',
     operationId: 'resetPassword',
     summary: 'Set a new password',
@@ -168,18 +194,14 @@ const tokenRoutes = (deps: Deps): PlatformRoute[] => [
     path: '/auth/logout',
     operationId: 'logout',
     summary: 'Log out',
-    description: 'Ends the session of the token. All services reject the token within five seconds.',
+    description:
+      'Ends the session of the token. All services reject the token within five seconds. Without a token it ends the session of the cookie, which requires an allowed origin.',
     tags,
-    access: { credentials: 'bearer', permission: 'self' },
+    access: { credentials: 'session', permission: 'self' },
     response: singleSchema(Type.Object({})),
     errors: { 409: 'The token was minted by an API key and has no session.' },
     handle: async ({ context }) => {
-      const caller = getCaller(context);
-      if (caller.sessionId === null)
-        throw new AppError('state_conflict', 'The token was minted by an API key and has no session.');
-      const id = caller.sessionId;
-      await revokeSession(deps, caller, id);
-      await audit(deps, caller, 'auth.logout', { type: 'sessions', id });
+      await logOut(deps, context);
       return new Reply(200, { data: {} }, hasSessionCookie(context) ? clearedCookie : {});
     },
   }),

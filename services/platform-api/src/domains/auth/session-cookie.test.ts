@@ -73,6 +73,16 @@ describe('a session in a cookie', () => {
     expect((await post('refresh', undefined, { cookie: headers.cookie, ...page })).status).toBe(401);
   });
 
+  it('can be ended by the cookie alone, from an allowed origin only', async () => {
+    const cookie = cookieOf((await logIn()).headers);
+    expect((await post('logout', undefined, { cookie, origin: 'https://evil.example' })).status).toBe(403);
+    expect((await post('logout', undefined, page)).body).toMatchObject({ status: 401, code: 'token_missing' });
+    expect((await post('logout', undefined, { ...page, cookie: '__Host-fleet-session=rt_1.a.b' })).status).toBe(401);
+    const loggedOut = await post('logout', undefined, { cookie, ...page });
+    expect([loggedOut.status, loggedOut.headers.get('set-cookie')]).toEqual([200, expect.stringMatching(/Max-Age=0;/)]);
+    expect((await post('refresh', undefined, { cookie, ...page })).status).toBe(401);
+  });
+
   it('is not stored for replays of a registration', async () => {
     const headers = { 'idempotency-key': `cookie-${owner.email}` };
     const email = `cookie-${owner.email}`;

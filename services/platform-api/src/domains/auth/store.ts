@@ -89,6 +89,10 @@ export async function insertResetToken(database: Database, token: ResetToken): P
   await resetTokenCollection(database).insertOne(token);
 }
 
+/** Returns a token; null if it does not exist or has expired. */
+export const findResetToken = (database: Database, id: string, now: Date): Promise<ResetToken | null> =>
+  resetTokenCollection(database).findOne({ _id: id, expiresAt: { $gt: now } });
+
 /** Consumes and returns a token; returns null if it does not exist or has expired. */
 export const consumeResetToken = (database: Database, id: string, now: Date): Promise<ResetToken | null> =>
   resetTokenCollection(database).findOneAndDelete({ _id: id, expiresAt: { $gt: now } });

@@ -4,7 +4,7 @@ import { type Caller, getCaller } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
 import type { Deps } from '../../platform/deps.ts';
 import { audit } from '../audit/use-cases.ts';
-import { toUserResponse, userSchema } from '../users/responses.ts';
+import { toUserResponse, userFields, userSchema } from '../users/responses.ts';
 import type { User } from '../users/schema.ts';
 import { findUser } from '../users/use-cases.ts';
 import { LoginThrottle } from './login-throttle.ts';
@@ -15,6 +15,16 @@ const tags = ['Log-in'];
 const access = { credentials: 'bearer', permission: 'self' } as const;
 const totpSecretSchema = Type.Object({ secret: Type.String(), otpauth_url: Type.String() }, { title: 'TotpSecret' });
 
+const enabledSchema = Type.Object(
+  {
+    ...userFields,
+    recovery_codes: Type.Array(Type.String(), {
+      description: 'Ten codes, each of which replaces a code of the app once. Returned only in this response.',
+    }),
+  },
+  { title: 'TwoFactorEnabled' },
+);
+
 const conflict = { 409: 'Two-factor log-in is already enabled, not prepared, or not enabled.' };
 
 async function loadUser({ records }: Pick<Deps, 'records'>, caller: Caller): Promise<User> {
@@ -24,17 +34,17 @@ async function loadUser({ records }: Pick<Deps, 'records'>, caller: Caller): Pro
 }
 
 /** Runs a change that requires a code, with the throttle of log-ins against guessing. */
-async function changeWithCode(
+async function changeWithCode<R>(
   deps: Deps,
   caller: Caller,
   action: string,
-  change: (user: User) => Promise<User>,
-): Promise<User> {
+  change: (user: User) => Promise<R>,
+): Promise<R> {
   const throttle = await LoginThrottle.begin(deps, `two-factor of user ${caller.userId}`);
-  const user = await change(await loadUser(deps, caller));
+  const result = await change(await loadUser(deps, caller));
   await throttle.reset();
   await audit(deps, caller, action, { type: 'users', id: caller.userId });
-  return user;
+  return result;
 }
 
 export const twoFactorRoutes = (deps: Deps): PlatformRoute[] => [
@@ -44,21 +54,23 @@ export const twoFactorRoutes = (deps: Deps): PlatformRoute[] => [
     operationId: 'startTwoFactor',
     summary: 'Enable two-factor log-in',
     description:
-      'Without `code`, returns a secret. With a `code` that the app computes from the secret, enables two-factor log-in.',
+      'Without `code`, returns a secret. With a `code` that the app computes from the secret, enables two-factor log-in and returns recovery codes.',
     tags,
     access,
     bucket: 'login',
     body: totpBody,
     bodyIsOptional: true,
-    response: singleSchema(Type.Union([totpSecretSchema, userSchema])),
+    response: singleSchema(Type.Union([totpSecretSchema, enabledSchema])),
     errors: conflict,
     handle: async ({ body, context }) => {
       const caller = getCaller(context);
       const { code } = body;
       if (code === undefined || code === null)
         return { data: await enrollTwoFactor(deps, await loadUser(deps, caller)) };
-      const user = await changeWithCode(deps, caller, 'auth.two-factor-on', (one) => confirmTwoFactor(deps, one, code));
-      return { data: toUserResponse(user) };
+      const { user, recoveryCodes } = await changeWithCode(deps, caller, 'auth.two-factor-on', (one) =>
+        confirmTwoFactor(deps, one, code),
+      );
+      return { data: { ...toUserResponse(user), recovery_codes: [...recoveryCodes] } };
     },
   }),
   platformRoute({
@@ -66,7 +78,7 @@ export const twoFactorRoutes = (deps: Deps): PlatformRoute[] => [
     path: '/auth/totp',
     operationId: 'endTwoFactor',
     summary: 'Disable two-factor log-in',
-    description: 'Requires a code.',
+    description: 'Requires a code of the app or a recovery code.',
     tags,
     access,
     bucket: 'login',

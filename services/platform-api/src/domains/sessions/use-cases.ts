@@ -112,6 +112,13 @@ export async function refreshSession<R>(
   return { kind: 'reused', session };
 }
 
+/** Returns the session of a refresh token, also of one that was spent; null if the token belongs to no session. */
+export async function findSessionOfToken(records: RecordStore, refreshToken: string): Promise<Session | null> {
+  const parts = readRefreshToken(refreshToken);
+  const session = parts === null ? null : await findSessionById(records, parts.sessionId);
+  return parts === null || session === null || judgeRefresh(session, parts) === 'unknown' ? null : session;
+}
+
 /** Returns the next token again if the token was spent moments ago; null otherwise. */
 async function repeatRefresh(
   { records, encryption }: Pick<Deps, 'records' | 'encryption'>,

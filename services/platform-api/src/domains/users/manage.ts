@@ -32,6 +32,8 @@ interface GivenUser {
 /** The changes of a user in a body. */
 interface GivenChange extends GivenUser {
   readonly disabled?: boolean | undefined;
+  /** Disables two-factor log-in. */
+  readonly two_factor_enabled?: false | undefined;
   /** Required if users change their own password. */
   readonly current_password?: string | undefined;
 }
@@ -128,6 +130,8 @@ function checkMayEdit(caller: Caller, user: User, given: GivenChange): void {
 async function changeOf(user: User, given: GivenChange, isSelf: boolean): Promise<Change<User>> {
   const { name, role, disabled, password } = given;
   const hasContact = given.email !== undefined || given.phone_number !== undefined;
+  if (given.two_factor_enabled === false && isSelf)
+    throw refuse('Disable your own two-factor log-in with a code, or let another administrator do it.');
   const contact = {
     email: given.email === undefined ? user.email : given.email,
     phone_number: given.phone_number === undefined ? user.phoneNumber : given.phone_number,
@@ -138,6 +142,7 @@ async function changeOf(user: User, given: GivenChange, isSelf: boolean): Promis
     ...(name === undefined ? {} : { name }),
     ...(role === undefined ? {} : { role }),
     ...(disabled === undefined ? {} : { disabled }),
+    ...(given.two_factor_enabled === undefined ? {} : { totp: null }),
     ...(password === undefined ? {} : { passwordHash: await hashPassword(password) }),
     ...(hasContact ? changedContact(user, contact) : {}),
     ...settingsOf(given),

@@ -52,6 +52,9 @@ const changeBody = Type.Object({
   language: Type.Optional(language),
   timezone: Type.Optional(timezone),
   disabled: Type.Optional(Type.Boolean()),
+  two_factor_enabled: Type.Optional(
+    Type.Literal(false, { description: "Disables another user's two-factor log-in, for a lost phone." }),
+  ),
 });
 
 const sortFields: Readonly<Record<string, string>> = {

@@ -30,6 +30,8 @@ export interface User extends AccountRecord {
     readonly confirmedAt: Date | null;
     /** Last spent time step: a code works only once. */
     readonly lastStep: number;
+    /** SHA-256 of the unused recovery codes, bound to the user. Absent: none were created. */
+    readonly recoveryHashes?: readonly string[];
   } | null;
   readonly disabled: boolean;
   readonly lastLoginAt: Date | null;

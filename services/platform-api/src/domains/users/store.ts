@@ -47,6 +47,14 @@ export async function spendTotpStep(records: RecordStore, id: number, step: numb
   return result.modifiedCount === 1;
 }
 
+/** Spends a recovery code of the user; returns false if the user has no such code. */
+export async function spendStoredRecoveryCode(records: RecordStore, id: number, hash: string): Promise<boolean> {
+  const result = await records
+    .collection<User>('users')
+    .updateOne({ _id: id, 'totp.recoveryHashes': hash }, { $pull: { 'totp.recoveryHashes': hash } } as never);
+  return result.modifiedCount === 1;
+}
+
 /** Finds a user of any account, for interactions between accounts such as sharing. */
 export const findUserAnywhere = (records: RecordStore, id: number): Promise<User | null> =>
   records.collection<User>('users').findOne({ _id: id });

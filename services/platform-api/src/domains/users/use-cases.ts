@@ -8,6 +8,7 @@ import {
   insertFirstOwner,
   markLoggedIn,
   markPhoneVerified,
+  spendStoredRecoveryCode,
   spendTotpStep,
   usersIn,
 } from './store.ts';
@@ -74,6 +75,10 @@ export const notePhoneVerified = (
 /** Spends a time step of one-time codes; returns false if it was spent before. */
 export const spendStep = (records: RecordStore, id: number, step: number): Promise<boolean> =>
   spendTotpStep(records, id, step);
+
+/** Spends a recovery code; returns false if the user has no such code. */
+export const spendRecoveryCode = (records: RecordStore, id: number, hash: string): Promise<boolean> =>
+  spendStoredRecoveryCode(records, id, hash);
 
 /** Updates a user of an account; returns null if the user does not exist. */
 export const changeUser = (

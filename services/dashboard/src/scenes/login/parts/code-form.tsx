@@ -1,3 +1,4 @@
+import { ApiFailure } from '@fleet/api-client';
 import { Alert, Button, Stack, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { useEffect, useState } from 'react';
@@ -9,12 +10,13 @@ const resendSeconds = 60;
 
 /** Logs a user in with a code that is sent by SMS. */
 export function CodeForm() {
-  const { t } = useTranslation('login');
+  const { t, i18n } = useTranslation('login');
   const session = useSession();
   const [isSent, setIsSent] = useState(false);
   const [waitSeconds, setWaitSeconds] = useState(0);
   const [failure, setFailure] = useState<string | null>(null);
-  const form = useForm({ initialValues: { phoneNumber: '', code: '' } });
+  const [needsSecond, setNeedsSecond] = useState(false);
+  const form = useForm({ initialValues: { phoneNumber: '', code: '', second: '' } });
   useEffect(() => {
     if (waitSeconds === 0) return undefined;
     const timer = setTimeout(() => setWaitSeconds(waitSeconds - 1), 1_000);
@@ -25,7 +27,10 @@ export function CodeForm() {
     try {
       await work();
     } catch (error) {
-      setFailure(describeLoginFailure(error, t));
+      // The code of the SMS stays valid for the second step.
+      if (error instanceof ApiFailure && error.code === 'two_factor_required' && !needsSecond)
+        return setNeedsSecond(true);
+      setFailure(describeLoginFailure(error, t, i18n.language));
     }
   };
   const send = () =>
@@ -34,7 +39,11 @@ export function CodeForm() {
       setIsSent(true);
       setWaitSeconds(resendSeconds);
     });
-  const logIn = () => run(() => session.logInWithCode(form.values.phoneNumber, form.values.code));
+  const logIn = () =>
+    run(() => {
+      const { phoneNumber, code, second } = form.values;
+      return session.logInWithCode(phoneNumber, code, needsSecond ? second.trim() : undefined);
+    });
   return (
     <form onSubmit={form.onSubmit(() => (isSent ? logIn() : send()))}>
       <Stack>
@@ -53,6 +62,15 @@ export function CodeForm() {
             inputMode="numeric"
             required
             {...form.getInputProps('code')}
+          />
+        ) : null}
+        {needsSecond ? (
+          <TextInput
+            label={t('secondFactor')}
+            description={t('secondFactorHint')}
+            autoComplete="one-time-code"
+            required
+            {...form.getInputProps('second')}
           />
         ) : null}
         <Button type="submit" loading={form.submitting}>

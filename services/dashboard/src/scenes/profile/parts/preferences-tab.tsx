@@ -15,7 +15,10 @@ const languageNames = [
 const timeZones = ['UTC', ...Intl.supportedValuesOf('timeZone').filter((zone) => zone !== 'UTC')];
 
 type Change = Partial<
-  Pick<Preferences, 'language' | 'theme' | 'distance_unit' | 'speed_unit' | 'volume_unit' | 'time_format' | 'timezone'>
+  Pick<
+    Preferences,
+    'language' | 'theme' | 'distance_unit' | 'speed_unit' | 'volume_unit' | 'time_format' | 'timezone' | 'dashboard'
+  >
 >;
 
 /** Language, theme, units and zone. Each choice is saved at once and applies to the whole page. */
@@ -29,7 +32,11 @@ export function PreferencesTab() {
     onSuccess: () => queries.invalidateQueries({ queryKey: ['getPreferences'] }),
   });
   if (preferences === undefined) return <Loading />;
-  const field = (name: keyof Change, label: string, data: readonly (string | { value: string; label: string })[]) => (
+  const field = (
+    name: Exclude<keyof Change, 'dashboard'>,
+    label: string,
+    data: readonly (string | { value: string; label: string })[],
+  ) => (
     <NativeSelect
       label={label}
       data={[...data]}
@@ -58,6 +65,18 @@ export function PreferencesTab() {
         { value: '12h', label: '12 h' },
       ])}
       {field('timezone', t('preferences.timezone'), timeZones)}
+      <NativeSelect
+        label={t('preferences.density')}
+        data={(['compact', 'comfortable'] as const).map((value) => ({
+          value,
+          label: t(`preferences.densities.${value}`),
+        }))}
+        value={preferences.dashboard['density'] === 'comfortable' ? 'comfortable' : 'compact'}
+        // Other pages keep their own values there.
+        onChange={({ currentTarget }) =>
+          save.mutate({ dashboard: { ...preferences.dashboard, density: currentTarget.value } })
+        }
+      />
       <Text role="status" size="sm">
         {save.isSuccess ? t('preferences.saved') : ''}
       </Text>

@@ -1,4 +1,4 @@
-import { Badge, Button } from '@mantine/core';
+import { Badge, Button, Title } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { useSession } from '../../../common/session/session-context.ts';
@@ -6,7 +6,7 @@ import { Age } from '../../../common/ui/age.tsx';
 import { Failure, Loading } from '../../../common/ui/states.tsx';
 
 /** The open sessions of the user, each of which can be ended. */
-export function SessionsTab() {
+export function Sessions() {
   const { t } = useTranslation('profile');
   const { api } = useSession();
   const queries = useQueryClient();
@@ -21,13 +21,16 @@ export function SessionsTab() {
   if (sessions.isPending) return <Loading />;
   if (sessions.isError) return <Failure error={sessions.error} onRetry={() => void sessions.refetch()} />;
   return (
-    <section aria-label={t('sessions.title')}>
+    <section className="card" aria-label={t('sessions.title')}>
+      <Title order={2} size="h4" mb="sm">
+        {t('sessions.title')}
+      </Title>
       {end.isError ? <Failure error={end.error} /> : null}
       <div className="table-scroll">
         <table className="data">
           <thead>
             <tr>
-              <th>{t('sessions.title')}</th>
+              <th>{t('sessions.browser')}</th>
               <th>IP</th>
               <th>{t('sessions.lastUsed')}</th>
               <th />

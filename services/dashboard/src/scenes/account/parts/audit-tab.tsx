@@ -1,0 +1,188 @@
+import type { components } from '@fleet/api-client';
+import { Button, Group, NativeSelect, Text, TextInput } from '@mantine/core';
+import { useMutation, useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { useFormat } from '../../../common/format/preferences-context.ts';
+import type { Session } from '../../../common/session/session.ts';
+import { useSession } from '../../../common/session/session-context.ts';
+import { Empty, Failure, Loading } from '../../../common/ui/states.tsx';
+import { downloadText, toCsv } from '../csv.ts';
+import { useUsers } from '../queries.ts';
+
+type AuditEntry = components['schemas']['AuditEntry'];
+
+interface AuditFilter {
+  readonly action: string;
+  readonly userId: string;
+  readonly from: string;
+  readonly to: string;
+}
+
+const noFilter: AuditFilter = { action: '', userId: '', from: '', to: '' };
+const pageSize = 50;
+const exportPageSize = 200;
+/** The export stops here; a narrower filter exports the rest. */
+const maxExported = 20_000;
+const dayMs = 86_400_000;
+
+const toQuery = ({ action, userId, from, to }: AuditFilter) => ({
+  sort: '-created_at' as const,
+  ...(action === '' ? {} : { action }),
+  ...(userId === '' ? {} : { user_id: Number(userId) }),
+  ...(from === '' ? {} : { from: new Date(from).toISOString() }),
+  // The last day is included.
+  ...(to === '' ? {} : { to: new Date(Date.parse(to) + dayMs).toISOString() }),
+});
+
+const readPage = async (api: Session['api'], filter: AuditFilter, limit: number, offset: number) => {
+  const query = { ...toQuery(filter), limit, offset };
+  const { data } = await api.GET('/api/audit-log', { params: { query } });
+  return { items: data?.data ?? [], total: data?.meta.pagination.total ?? 0 };
+};
+
+async function readAll(api: Session['api'], filter: AuditFilter): Promise<AuditEntry[]> {
+  const entries: AuditEntry[] = [];
+  while (entries.length < maxExported) {
+    const { items } = await readPage(api, filter, exportPageSize, entries.length);
+    entries.push(...items);
+    if (items.length < exportPageSize) break;
+  }
+  return entries;
+}
+
+const toRow = (entry: AuditEntry, nameOf: (id: number | null) => string) => [
+  entry.created_at,
+  nameOf(entry.user_id),
+  entry.action,
+  entry.target?.type ?? null,
+  entry.target?.id ?? null,
+  entry.ip,
+  JSON.stringify(entry.detail),
+];
+
+/** Who did what in the account, with filters and an export. */
+export function AuditTab() {
+  const { t } = useTranslation('account');
+  const { api } = useSession();
+  const [filter, setFilter] = useState(noFilter);
+  const [offset, setOffset] = useState(0);
+  const users = useUsers();
+  const entries = useQuery({
+    queryKey: ['listAuditLog', filter, offset],
+    placeholderData: (before) => before,
+    queryFn: () => readPage(api, filter, pageSize, offset),
+  });
+  const nameOf = (id: number | null): string =>
+    id === null ? t('audit.system') : (users.data?.find((user) => user.id === id)?.name ?? `#${id}`);
+  const save = useMutation({
+    mutationFn: async () => {
+      const all = await readAll(api, filter);
+      const header = ['time', 'user', 'action', 'target_type', 'target_id', 'ip', 'detail'];
+      downloadText('audit-log.csv', toCsv([header, ...all.map((entry) => toRow(entry, nameOf))]));
+    },
+  });
+  const change = (part: Partial<AuditFilter>): void => {
+    setFilter({ ...filter, ...part });
+    setOffset(0);
+  };
+  return (
+    <section aria-label={t('tab.audit')}>
+      <div className="toolbar" role="search">
+        <TextInput
+          label={t('audit.action')}
+          placeholder="users.update"
+          value={filter.action}
+          onChange={({ currentTarget }) => change({ action: currentTarget.value.trim() })}
+        />
+        <NativeSelect
+          label={t('audit.user')}
+          data={[
+            { value: '', label: t('audit.any') },
+            ...(users.data ?? []).map(({ id, name }) => ({ value: String(id), label: name })),
+          ]}
+          value={filter.userId}
+          onChange={({ currentTarget }) => change({ userId: currentTarget.value })}
+        />
+        {(['from', 'to'] as const).map((side) => (
+          <TextInput
+            key={side}
+            type="date"
+            label={t(`audit.${side}`)}
+            value={filter[side]}
+            onChange={({ currentTarget }) => change({ [side]: currentTarget.value })}
+          />
+        ))}
+        <Button variant="default" loading={save.isPending} onClick={() => save.mutate()}>
+          {t('audit.export')}
+        </Button>
+      </div>
+      {save.isError ? <Failure error={save.error} /> : null}
+      {entries.isPending ? <Loading /> : null}
+      {entries.isError ? <Failure error={entries.error} onRetry={() => void entries.refetch()} /> : null}
+      {entries.data?.items.length === 0 ? <Empty title={t('audit.empty')} /> : null}
+      {entries.data === undefined || entries.data.items.length === 0 ? null : (
+        <AuditTable entries={entries.data.items} nameOf={nameOf} />
+      )}
+      <Group mt="sm" justify="space-between">
+        <Button
+          size="compact-sm"
+          variant="default"
+          disabled={offset === 0}
+          onClick={() => setOffset(Math.max(0, offset - pageSize))}
+        >
+          {t('audit.newer')}
+        </Button>
+        <Text size="sm">{t('audit.total', { total: entries.data?.total ?? 0 })}</Text>
+        <Button
+          size="compact-sm"
+          variant="default"
+          disabled={offset + pageSize >= (entries.data?.total ?? 0)}
+          onClick={() => setOffset(offset + pageSize)}
+        >
+          {t('audit.older')}
+        </Button>
+      </Group>
+    </section>
+  );
+}
+
+interface AuditTableProps {
+  readonly entries: readonly AuditEntry[];
+  readonly nameOf: (id: number | null) => string;
+}
+
+function AuditTable({ entries, nameOf }: AuditTableProps) {
+  const { t } = useTranslation('account');
+  const format = useFormat();
+  return (
+    <div className="table-scroll" tabIndex={0} role="region" aria-label={t('tab.audit')}>
+      <table className="data">
+        <thead>
+          <tr>
+            {(['time', 'user', 'action', 'target', 'detail'] as const).map((column) => (
+              <th key={column}>{t(`audit.${column}`)}</th>
+            ))}
+            <th>IP</th>
+          </tr>
+        </thead>
+        <tbody>
+          {entries.map((entry) => (
+            <tr key={entry.id}>
+              <td>{format.exact(Date.parse(entry.created_at))}</td>
+              <td>{nameOf(entry.user_id)}</td>
+              <td>
+                <code>{entry.action}</code>
+              </td>
+              <td>{entry.target === null ? '' : `${entry.target.type} ${entry.target.id}`}</td>
+              <td className="audit-detail">
+                {Object.keys(entry.detail).length === 0 ? '' : JSON.stringify(entry.detail)}
+              </td>
+              <td>{entry.ip}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}

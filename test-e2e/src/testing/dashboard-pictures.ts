@@ -1,0 +1,24 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Page } from 'playwright-core';
+
+const sizes = [
+  { width: 1280, height: 800 },
+  { width: 390, height: 844 },
+] as const;
+
+/**
+ * Takes pictures of a page in both themes and at both sizes, if `DASHBOARD_PICTURES_DIR` names a folder. Restores the
+ * first size and the light theme.
+ */
+export async function takePictures(page: Page, name: string): Promise<void> {
+  const folder = process.env['DASHBOARD_PICTURES_DIR'];
+  if (folder === undefined) return;
+  mkdirSync(folder, { recursive: true });
+  for (const colorScheme of ['dark', 'light'] as const)
+    for (const size of sizes.toReversed()) {
+      await page.emulateMedia({ colorScheme });
+      await page.setViewportSize(size);
+      await page.screenshot({ path: join(folder, `${name}-${colorScheme}-${size.width}.png`) });
+    }
+}
