@@ -1,5 +1,6 @@
-import { Alert, Button, Code, CopyButton, Group, Text } from '@mantine/core';
+import { Alert, Code, Group, Text } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
+import { CopyText } from '../../../common/ui/copy-text.tsx';
 import type { CreatedUser } from '../queries.ts';
 
 /** Says what happened to an invitation, and shows the link once if the inviter must pass it on. */
@@ -24,13 +25,7 @@ export function InvitationNotice({ user, onClose }: { user: CreatedUser; onClose
           <Text mb="sm">{t('invitation.passOn')}</Text>
           <Group>
             <Code className="link-once">{url}</Code>
-            <CopyButton value={url}>
-              {({ copied, copy }) => (
-                <Button size="compact-sm" variant="default" onClick={copy}>
-                  {t(copied ? 'common:action.copied' : 'invitation.copy')}
-                </Button>
-              )}
-            </CopyButton>
+            <CopyText text={url} label={t('invitation.copy')} />
           </Group>
         </>
       )}

@@ -5,8 +5,8 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useFormat } from '../../../common/format/preferences-context.ts';
 import { useSession } from '../../../common/session/session-context.ts';
+import { CopyText } from '../../../common/ui/copy-text.tsx';
 import { Empty, Failure, Loading } from '../../../common/ui/states.tsx';
-import { CopyText } from '../webhooks/secret-once.tsx';
 import { NewApiKey } from './new-api-key.tsx';
 
 type ApiKey = components['schemas']['ApiKey'];

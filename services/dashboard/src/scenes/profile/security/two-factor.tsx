@@ -3,8 +3,8 @@ import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useMe, useSession } from '../../../common/session/session-context.ts';
+import { CopyText } from '../../../common/ui/copy-text.tsx';
 import { Failure } from '../../../common/ui/states.tsx';
-import { CopyText } from '../webhooks/secret-once.tsx';
 import { QrCode } from './qr-code.tsx';
 
 /** Enables and disables the second factor of the log-in. */

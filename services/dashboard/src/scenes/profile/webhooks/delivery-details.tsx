@@ -1,10 +1,10 @@
 import { Button, Group, Text } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import { useFormat } from '../../../common/format/preferences-context.ts';
+import { CopyText } from '../../../common/ui/copy-text.tsx';
 import { Failure, Loading } from '../../../common/ui/states.tsx';
 import { toAdviceKey, toCurl, toOutcomeText } from './model.ts';
 import { type Attempt, type DeliveryDetails, useDelivery, useRetryDelivery, type Webhook } from './queries.ts';
-import { CopyText } from './secret-once.tsx';
 
 /** Attempts of a delivery, each with advice, and the request that was sent. */
 export function DeliveryDetailsPanel({ webhook, deliveryId }: { webhook: Webhook; deliveryId: string }) {

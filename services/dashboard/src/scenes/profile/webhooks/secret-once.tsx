@@ -1,6 +1,7 @@
-import { Button, Code, CopyButton, Group, Modal, SegmentedControl, Stack, Text, Title } from '@mantine/core';
+import { Button, Code, Group, Modal, SegmentedControl, Stack, Text, Title } from '@mantine/core';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { CopyText } from '../../../common/ui/copy-text.tsx';
 import type { Webhook } from './queries.ts';
 import { TestEvent } from './test-event.tsx';
 import { type SampleLanguage, sampleLanguages, sampleNames, verificationSamples } from './verification-samples.ts';
@@ -39,19 +40,6 @@ export function SecretOnce({ webhook, secret, onClose }: NewSecret & { onClose: 
         </Group>
       </Stack>
     </Modal>
-  );
-}
-
-export function CopyText({ text, label }: { text: string; label?: string }) {
-  const { t } = useTranslation();
-  return (
-    <CopyButton value={text}>
-      {({ copied, copy }) => (
-        <Button size="compact-sm" variant="default" onClick={copy}>
-          {copied ? t('action.copied') : (label ?? t('action.copy'))}
-        </Button>
-      )}
-    </CopyButton>
   );
 }
 
