@@ -18,7 +18,7 @@ const layers: readonly (readonly string[])[] = [
   'broadcasts captures commands dashcam downloads event-consumers media messaging notification-delivery notifications partners preferences ' +
     'rules telemetry',
   // edge
-  'documents fleet-index support-tickets toll-gates webhooks websocket',
+  'dashboard-config documents fleet-index support-tickets toll-gates webhooks websocket',
   'assembly',
   // entry points: files of src itself
   '.',

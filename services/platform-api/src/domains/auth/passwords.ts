@@ -140,7 +140,8 @@ export async function checkResetToken(deps: Pick<Deps, 'records' | 'database'>, 
   return { kind, name: user.name, accountName: account.name, expiresAt: token.expiresAt };
 }
 
-const wrongToken = (): AppError => new AppError('token_invalid', 'The token is wrong, used or expired. Request a new one.');
+const wrongToken = (): AppError =>
+  new AppError('token_invalid', 'The token is wrong, used or expired. Request a new one.');
 
 /** Sets the password of the user to whom the token belongs and ends all sessions. */
 export async function resetPassword(
