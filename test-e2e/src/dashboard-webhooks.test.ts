@@ -206,6 +206,7 @@ describe('changing a webhook', () => {
     await second.getByRole('button', { name: 'Keep mine' }).click();
     await second.getByRole('listitem', { name: 'Second window' }).waitFor();
     await second.close();
+    expect(await client.listAll('/user-webhooks')).toMatchObject([{ name: 'Second window' }]);
   });
 });
 

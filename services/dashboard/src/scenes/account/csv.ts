@@ -12,13 +12,3 @@ export function toCsvCell(value: string | number | null): string {
 /** Returns a table as CSV with CRLF line ends. */
 export const toCsv = (rows: readonly (readonly (string | number | null)[])[]): string =>
   rows.map((row) => `${row.map(toCsvCell).join(',')}\r\n`).join('');
-
-/** Starts the download of a text as a file. */
-export function downloadText(name: string, text: string, type = 'text/csv'): void {
-  const url = URL.createObjectURL(new Blob([text], { type: `${type};charset=utf-8` }));
-  const link = document.createElement('a');
-  link.href = url;
-  link.download = name;
-  link.click();
-  URL.revokeObjectURL(url);
-}

@@ -469,7 +469,7 @@ describe('two-factor log-in', () => {
     expect(await of(second.toUpperCase().replace('-', ''))).toBe(200);
     expect(await of('aaaaa-aaaaa')).toBe(401);
     const concurrent = await Promise.all([of(third), of(third)]);
-    expect(concurrent.toSorted()).toEqual([200, 401]);
+    expect(concurrent.toSorted((a, b) => a - b)).toEqual([200, 401]);
     expect((await client.get('/api/auth/me')).data).not.toHaveProperty('recovery_codes');
     const stored = JSON.stringify(await harness.deps.database.collection('users').find().toArray());
     for (const code of codes) expect(stored).not.toContain(code);

@@ -51,7 +51,7 @@ export async function spendTotpStep(records: RecordStore, id: number, step: numb
 export async function spendStoredRecoveryCode(records: RecordStore, id: number, hash: string): Promise<boolean> {
   const result = await records
     .collection<User>('users')
-    .updateOne({ _id: id, 'totp.recoveryHashes': hash }, { $pull: { 'totp.recoveryHashes': hash } } as never);
+    .updateOne({ _id: id, 'totp.recoveryHashes': hash }, { $pull: { 'totp.recoveryHashes': hash } });
   return result.modifiedCount === 1;
 }
 

@@ -7,7 +7,8 @@ import { useFormat } from '../../../common/format/preferences-context.ts';
 import type { Session } from '../../../common/session/session.ts';
 import { useSession } from '../../../common/session/session-context.ts';
 import { Empty, Failure, Loading } from '../../../common/ui/states.tsx';
-import { downloadText, toCsv } from '../csv.ts';
+import { toCsv } from '../csv.ts';
+import { downloadText } from '../download-text.ts';
 import { useUsers } from '../queries.ts';
 
 type AuditEntry = components['schemas']['AuditEntry'];

@@ -1,4 +1,7 @@
-import type { Attempt, DeliveryDetails } from './queries.ts';
+import type { components } from '@fleet/api-client';
+
+type Attempt = components['schemas']['Attempt'];
+type DeliveryDetails = components['schemas']['DeliveryDetails'];
 
 type Outcome = Pick<Attempt, 'status_code' | 'error_code'>;
 

@@ -57,7 +57,7 @@ function VerificationSamples() {
           aria-label={t('webhooks.sampleLanguage')}
           data={sampleLanguages.map((value) => ({ value, label: sampleNames[value] }))}
           value={language}
-          onChange={(value) => setLanguage(value as SampleLanguage)}
+          onChange={(value) => setLanguage(value)}
         />
         <CopyText text={sample} label={t('webhooks.copySample')} />
       </Group>
