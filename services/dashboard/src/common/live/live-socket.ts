@@ -9,7 +9,17 @@ const closeCodes = { restart: 1012, tooManyWindows: 4429 };
 const serverDelay = /come back after (\d+) s/;
 /** The interval of the server's batches. */
 const batchMs = 100;
-const subscribedEvents = ['location', 'status', 'notification', 'vehicle', 'command', 'upload', 'media', 'stream'];
+const subscribedEvents = [
+  'location',
+  'status',
+  'notification',
+  'vehicle',
+  'command',
+  'upload',
+  'media',
+  'stream',
+  'delivery',
+];
 
 export interface ServerMessage {
   readonly type: string;
