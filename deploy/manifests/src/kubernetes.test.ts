@@ -329,6 +329,16 @@ describeRendered('the production overlay', () => {
     expect(alerts.map(({ annotations }) => annotations.runbook).filter((link) => !headings.includes(link))).toEqual([]);
   });
 
+  it('has alerts on metrics that exist', () => {
+    const rules = specs('PrometheusRule').flatMap(({ groups = [] }) => groups.flatMap((group) => group.rules));
+    const page = readFileSync(join(root, 'docs', 'reference', 'metrics.md'), 'utf8');
+    const names = rules.flatMap(({ expr }) => expr.match(/\b[a-z]+(?:_[a-z0-9]+){1,}\b(?=\{|\[| |\))/g) ?? []);
+    const isDefault = (name: string): boolean => /^(process|nodejs)_/.test(name) || name === 'histogram_quantile';
+    const unknown = names.filter((name) => !isDefault(name) && !page.includes(`\`${name.replace(/_bucket$/, '')}\``));
+    expect(names.length).toBeGreaterThan(rules.length - 2);
+    expect(unknown).toEqual([]);
+  });
+
   const promtool = findTool('promtool');
   (promtool === undefined ? it.skip : it)('has alerts that fire for faults only', () => {
     const folder = mkdtempSync(join(tmpdir(), 'alerts-'));

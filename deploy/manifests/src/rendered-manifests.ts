@@ -73,7 +73,9 @@ export interface ManifestSpec {
   readonly hostnames?: readonly string[];
   readonly rules?: readonly RouteRule[];
   readonly scaleTargetRef?: { readonly name: string };
-  readonly groups?: readonly { readonly rules: readonly { readonly annotations: { readonly runbook: string } }[] }[];
+  readonly groups?: readonly {
+    readonly rules: readonly { readonly expr: string; readonly annotations: { readonly runbook: string } }[];
+  }[];
 }
 
 /** A Kubernetes object. */

@@ -49,6 +49,12 @@ describe('createAdminRouter', () => {
     await lifecycle.stop();
     expect((await get('/readyz')).status).toBe(503);
     expect(await (await get('/metrics')).text()).toContain('service="test"');
+    expect(await (await get('/metrics/descriptions')).json()).toContainEqual({
+      name: 'service_check_up',
+      help: '1 if a dependency works: the checks that /readyz reports',
+      type: 'gauge',
+      labelNames: ['check'],
+    });
     await admin.close();
   });
 

@@ -23,8 +23,9 @@ export type ReadinessChecks = Readonly<Record<string, () => boolean | Promise<bo
 
 /**
  * Creates the routes of the admin port: `/livez` (the event loop runs), `/readyz` and `/metrics`. A service is ready if
- * it has started and does not drain, all `checks` pass, and each of the `backends` has worked once. Later outages of backends are only
- * reported: replicas share them, so none is taken out of service. Metrics report all as `service_check_up`.
+ * it has started and does not drain, all `checks` pass, and each of the `backends` has worked once. Later outages of
+ * backends are only reported: replicas share them, so none is taken out of service. Metrics report all as
+ * `service_check_up`.
  */
 export function createAdminRouter(
   lifecycle: Lifecycle,
@@ -66,8 +67,30 @@ export function createAdminRouter(
   router.get('/metrics', async (_request, response) => {
     response.type(metrics.contentType).send(await metrics.metrics());
   });
+  // For docs/reference/metrics.md: the format of Prometheus has labels only of series that exist.
+  router.get('/metrics/descriptions', (_request, response) => {
+    response.json(describeMetrics(metrics));
+  });
   return router;
 }
+
+/** Members of metrics that the published types lack. */
+interface DescribedMetric {
+  readonly name: string;
+  readonly help: string;
+  readonly type?: string;
+  readonly labelNames?: readonly string[];
+}
+
+const describeMetrics = (metrics: Registry): Required<DescribedMetric>[] =>
+  (metrics.getMetricsAsArray() as unknown as readonly DescribedMetric[]).map(
+    ({ name, help, type = 'gauge', labelNames = [] }) => ({
+      name,
+      help,
+      type,
+      labelNames,
+    }),
+  );
 
 async function runCheck(check: () => boolean | Promise<boolean>): Promise<boolean> {
   try {

@@ -1,0 +1,98 @@
+// npm run images: builds the image of every service with buildah, starts each once and requests /livez, and prints the
+// sizes. BASE selects another base image with Node.js; patterns of services may follow.
+//   BASE=localhost/node npm run images -- gateway
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { root } from './steps.mjs';
+
+const services = ['jt808-gateway', 'jt1078-media', 'device-api', 'platform-api', 'upload-ftp', 'webhook-dispatcher'];
+/** The reverse proxy of compose.yaml; it has no admin port. */
+const proxy = 'local';
+const adminPort = 9_090;
+const startTimeoutMs = 60_000;
+
+/** Settings without which a service does not start. The backends are absent: a live process waits for them. */
+const sampleSettings = {
+  GATEWAY_AUTH_SECRET: 'only-for-the-test-of-an-image-0123456789',
+  MEDIA_SIGNING_SECRET: 'only-for-the-test-of-an-image-0123456789',
+  CLIPS_SIGNING_SECRET: 'only-for-the-test-of-an-image-0123456789',
+  STREAM_TOKEN_SECRET: 'only-for-the-test-of-an-image-0123456789',
+  ENCRYPTION_KEY: 'only-for-the-test-of-an-image-0123456789',
+  CLIPS_DIR: '/data',
+  DEVICE_API_AUTH: 'key',
+};
+
+if (spawnSync('buildah', ['--version']).error !== undefined) {
+  console.error('There is no buildah on the PATH. Install it (Debian: apt-get install buildah), then try again.');
+  process.exit(1);
+}
+
+const buildah = (...args) => execFileSync('buildah', args, { cwd: root, encoding: 'utf8' }).trim();
+const tagOf = (service) => `localhost/fleet/${service}`;
+
+function build(service) {
+  const base = process.env['BASE'];
+  const args = [
+    '--layers',
+    '--isolation',
+    'chroot',
+    '-f',
+    'deploy/Dockerfile',
+    '--ignorefile',
+    'deploy/Dockerfile.dockerignore',
+  ];
+  if (base !== undefined) args.push('--build-arg', `BASE=${base}`);
+  args.push('--build-arg', `SERVICE=${service}`, '-t', tagOf(service), '.');
+  const { status } = spawnSync('buildah', ['bud', ...args], { cwd: root, stdio: 'inherit' });
+  if (status !== 0) throw new Error(`The image of ${service} could not be built: see the output above.`);
+}
+
+/** Returns the size of an image in bytes. */
+function sizeOf(service) {
+  const [image] = JSON.parse(buildah('images', '--json', tagOf(service)));
+  return image.size;
+}
+
+const isLive = () =>
+  fetch(`http://127.0.0.1:${adminPort}/livez`).then(
+    ({ ok }) => ok,
+    () => false,
+  );
+
+/** Starts the image of a service and waits until it is live. Throws if it is not in time. */
+async function start(service) {
+  const container = buildah('from', tagOf(service));
+  const settings = { ...sampleSettings, ADMIN_PORT: String(adminPort), HOST: '127.0.0.1' };
+  const env = Object.entries(settings).flatMap(([name, value]) => ['--env', `${name}=${value}`]);
+  const command = ['timeout', '120', 'tini', '--', 'node', '--enable-source-maps', 'dist/bundle/main.js'];
+  const args = ['run', '--isolation', 'chroot', ...env, container, '--', ...command];
+  // A process group of its own, so that the stop reaches the process in the container.
+  const child = spawn('buildah', args, { cwd: root, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (data) => (output += data));
+  const ended = new Promise((resolve) => child.once('exit', resolve));
+  try {
+    const deadline = performance.now() + startTimeoutMs;
+    while (!(await isLive())) {
+      if (performance.now() > deadline || child.exitCode !== null)
+        throw new Error(`${service} is not live:\n${output}`);
+      await sleep(200);
+    }
+  } finally {
+    if (child.exitCode === null && child.pid !== undefined) process.kill(-child.pid, 'SIGTERM');
+    await ended;
+    buildah('rm', container);
+  }
+}
+
+const formatSize = (bytes) => (typeof bytes === 'string' ? bytes : `${Math.round(bytes / 1e6)} MB`);
+
+const patterns = process.argv.slice(2);
+const isWanted = (service) => patterns.length === 0 || patterns.some((pattern) => service.includes(pattern));
+const rows = [];
+for (const service of [...services, proxy].filter(isWanted)) {
+  build(service);
+  if (service !== proxy) await start(service);
+  rows.push(`${service.padEnd(20)} ${formatSize(sizeOf(service))}${service === proxy ? '' : ', live'}`);
+}
+console.log(rows.join('\n'));
