@@ -10,6 +10,7 @@ import type { Session } from './common/session/session.ts';
 import { AppShell } from './common/ui/app-shell.tsx';
 import { NotFound } from './common/ui/not-found.tsx';
 import { SignedIn } from './common/ui/signed-in.tsx';
+import { parseDaySearch } from './scenes/day/search.ts';
 import { parseEventsSearch } from './scenes/events/search.ts';
 import { parseMapSearch } from './scenes/map/search.ts';
 import { parseProfileSearch } from './scenes/profile/search.ts';
@@ -108,6 +109,13 @@ const vehicleTabRoute = createRoute({
   component: lazyRouteComponent(() => import('./scenes/vehicle/page.tsx'), 'VehiclePage'),
 });
 
+const dayRoute = createRoute({
+  getParentRoute: () => appRoute,
+  path: '/vehicles/$vehicleId/day/$date',
+  validateSearch: parseDaySearch,
+  component: lazyRouteComponent(() => import('./scenes/day/page.tsx'), 'DayPage'),
+});
+
 const profileRoute = createRoute({
   getParentRoute: () => appRoute,
   path: '/profile/{-$tab}',
@@ -141,6 +149,7 @@ const routeTree = rootRoute.addChildren([
   shareRoute,
   appRoute.addChildren([
     mapRoute,
+    dayRoute,
     videoRoute,
     eventsRoute,
     vehiclesRoute,

@@ -24,6 +24,8 @@ interface MapViewProps {
   readonly isFollowing?: boolean;
   readonly track?: readonly (readonly [number, number])[];
   readonly onSelect?: (id: number) => void;
+  /** Called with the map when its layers exist, and with null when it is removed. */
+  readonly onMap?: (map: MapLibreMap | null) => void;
 }
 
 const singleZoom = 13;
@@ -133,7 +135,7 @@ function setData(map: MapLibreMap, name: string, data: FeatureCollection): void 
 }
 
 /** Shows vehicles by shape and colour on the base map, with clusters. The list beside it holds the same facts. */
-export function MapView({ vehicles, selectedId, isFollowing = false, track = [], onSelect }: MapViewProps) {
+export function MapView({ vehicles, selectedId, isFollowing = false, track = [], onSelect, onMap }: MapViewProps) {
   const { t } = useTranslation('map');
   const container = useRef<HTMLDivElement>(null);
   const [map, setMap] = useState<MapLibreMap | null>(null);
@@ -142,6 +144,7 @@ export function MapView({ vehicles, selectedId, isFollowing = false, track = [],
   const select = useRef(onSelect);
   select.current = onSelect;
   const hasFitted = useRef(false);
+  useEffect(() => onMap?.(map), [onMap, map]);
 
   useEffect(() => {
     const element = container.current;

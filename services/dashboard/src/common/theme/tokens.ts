@@ -54,6 +54,11 @@ export const colors: Readonly<Record<'light' | 'dark', ThemeColors>> = {
   },
 };
 
+/** Colours of a track from slow to fast (cividis); every step differs in lightness too. */
+export const trackColors = ['#00224E', '#414D6B', '#7C7B78', '#BCAF6F', '#FEE838'] as const;
+/** Colour below the track, which separates it from every base map. */
+export const trackCasing = '#12161C';
+
 export type Theme = keyof typeof colors;
 
 const toVariableName = (name: string): string =>

@@ -33,12 +33,12 @@ export function StateMark({ state, course = 0, size = 16 }: { state: VehicleStat
   );
 }
 
-const severityPaths = {
+export const severityPaths = {
   critical: 'M8 2 h8 l6 6 v8 l-6 6 h-8 l-6 -6 v-8 Z M11 6.5 h2 v7.5 h-2 Z M11 15.5 h2 v2.5 h-2 Z',
   warning: 'M12 2 L23 21 H1 Z M11 8.5 h2 v6 h-2 Z M11 16 h2 v2.5 h-2 Z',
   info: 'M12 7 a5 5 0 1 0 .01 0 Z',
 } as const;
-const severityTokens = { critical: 'critical', warning: 'idle', info: 'moving' } as const;
+export const severityTokens = { critical: 'critical', warning: 'idle', info: 'moving' } as const;
 
 export type Severity = keyof typeof severityPaths;
 export const toSeverity = (value: string): Severity => (value === 'critical' || value === 'warning' ? value : 'info');

@@ -80,6 +80,9 @@ function VehicleTitle({ vehicle }: { vehicle: Vehicle }) {
         <Button size="xs" variant="default" component={Link} to={`/map?vehicle=${vehicle.id}`}>
           {t('onMap')}
         </Button>
+        <Button size="xs" variant="default" component={Link} to={`/vehicles/${vehicle.id}/day/today`}>
+          {t('day')}
+        </Button>
       </Group>
     </Group>
   );

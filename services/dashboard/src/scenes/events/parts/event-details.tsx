@@ -63,6 +63,14 @@ export function EventDetails({ event }: { event: EventRecord }) {
           <Button size="xs" variant="default" component={Link} to={`/map?vehicle=${event.vehicle_id}`}>
             {t('onMap')}
           </Button>
+          <Button
+            size="xs"
+            variant="default"
+            component={Link}
+            to={`/vehicles/${event.vehicle_id}/day/event?t=${Math.floor(event.timestamp / 1_000)}`}
+          >
+            {t('day')}
+          </Button>
           {can('video') ? (
             <Button size="xs" variant="default" component={Link} to={`/video?tiles=${event.vehicle_id}.1`}>
               {t('live')}

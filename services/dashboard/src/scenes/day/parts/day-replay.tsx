@@ -1,0 +1,200 @@
+import { Button, Group } from '@mantine/core';
+import { useEffect, useMemo, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import type { Vehicle } from '../../../common/fleet/vehicle.ts';
+import { useFormat } from '../../../common/format/preferences-context.ts';
+import { TrackMap } from '../../../common/map/track-map.tsx';
+import type { Lane } from '../../../common/timeline/lanes.ts';
+import { type Playhead, useCreatePlayhead, usePlayhead } from '../../../common/timeline/playhead.ts';
+import { TimeBar } from '../../../common/timeline/time-bar.tsx';
+import { formatClockTime, type TimeSpan } from '../../../common/timeline/time-scale.ts';
+import { toSeverity } from '../../../common/ui/marks.tsx';
+import { Failure, Loading } from '../../../common/ui/states.tsx';
+import { type Fix, findFix, longestGapMs, type Stop, toStateSegments, toStopMarks, toStops } from '../model.ts';
+import { type EventRecord, useDayEvents, useFixes, useTrips } from '../queries.ts';
+import { DayHeader } from './day-header.tsx';
+import { DayLists } from './day-lists.tsx';
+import { Transport } from './transport.tsx';
+import { useReplayKeys } from './use-replay-keys.ts';
+
+interface DayReplayProps {
+  readonly vehicle: Vehicle;
+  readonly date: string;
+  readonly day: TimeSpan;
+  /** Time in the address; null: the first movement. */
+  readonly initialMs: number | null;
+  readonly onDate: (date: string) => void;
+  /** Called when the playhead rests. */
+  readonly onTime: (timeMs: number) => void;
+}
+
+/** One playhead drives map, video, chart and lists. */
+export function DayReplay({ vehicle, date, day, initialMs, onDate, onTime }: DayReplayProps) {
+  const { t } = useTranslation('day');
+  const fixes = useFixes(vehicle.id, day);
+  const trips = useTrips(vehicle.id, day);
+  const events = useDayEvents(vehicle.id, day);
+  const playhead = useCreatePlayhead(day, initialMs ?? day.fromMs);
+  const data = useDayData(vehicle, day, fixes.data ?? none, trips.data ?? none, events.data ?? none);
+  const [hasLists, setHasLists] = useState(false);
+  useReplayKeys(playhead);
+  useTimeInAddress(playhead, onTime);
+  useStartAtFirstTrip(playhead, initialMs, trips.data?.[0]?.started_at);
+  const failed = [fixes, events, trips].find(({ isError }) => isError);
+  const seek = (timeMs: number): void => playhead.seek(timeMs);
+  return (
+    <>
+      <DayHeader vehicle={vehicle} date={date} day={day} trips={trips.data ?? none} onDate={onDate} onSeek={seek} />
+      {failed === undefined ? null : <Failure error={failed.error} onRetry={() => void failed.refetch()} />}
+      <div className="day-views">
+        <ReplayMap vehicle={vehicle} playhead={playhead} data={data} />
+      </div>
+      <Group justify="space-between" gap="sm">
+        <Transport playhead={playhead} jumps={data.jumps}>
+          <Clock playhead={playhead} fixes={data.fixes} timeZone={vehicle.timezone} />
+        </Transport>
+        <Button size="xs" variant="default" aria-pressed={hasLists} onClick={() => setHasLists(!hasLists)}>
+          {t('showAsList')}
+        </Button>
+      </Group>
+      {fixes.isPending ? <Loading /> : null}
+      {fixes.isSuccess && fixes.data.length === 0 ? <p className="day-empty">{t('noReports')}</p> : null}
+      <TimeBar
+        label={t('timeBar')}
+        day={day}
+        timeZone={vehicle.timezone}
+        playhead={playhead}
+        lanes={data.lanes}
+        selection={null}
+        isSelecting={false}
+        onSelect={() => undefined}
+        describe={useDescribe(data, vehicle.timezone)}
+      />
+      {hasLists ? <DayLists timeZone={vehicle.timezone} {...data} onSeek={seek} /> : null}
+    </>
+  );
+}
+
+const none: readonly never[] = [];
+
+interface DayData {
+  readonly fixes: readonly Fix[];
+  readonly events: readonly EventRecord[];
+  readonly stops: readonly Stop[];
+  readonly states: ReturnType<typeof toStateSegments>;
+  readonly lanes: readonly Lane[];
+  readonly jumps: readonly number[];
+}
+
+/** Returns what the lanes, the map and the lists show. */
+function useDayData(
+  vehicle: Vehicle,
+  day: TimeSpan,
+  fixes: readonly Fix[],
+  trips: readonly Parameters<typeof toStops>[0][number][],
+  events: readonly EventRecord[],
+): DayData {
+  const { t } = useTranslation('day');
+  return useMemo(() => {
+    const nowMs = Date.now();
+    const states = toStateSegments(fixes, day, nowMs);
+    const points = fixes.map(({ timestamp, speed }) => ({ timeMs: timestamp, value: speed }));
+    const marks = events.map(({ timestamp, severity }) => ({ timeMs: timestamp, severity: toSeverity(severity) }));
+    const starts = trips.map((trip) => Date.parse(trip.started_at));
+    return {
+      fixes,
+      events,
+      states,
+      stops: toStops(trips, Math.min(nowMs, day.toMs)),
+      lanes: [
+        { kind: 'chart', name: t('lane.speed'), points, limit: vehicle.speed_limit_kmh },
+        { kind: 'segments', name: t('lane.state'), segments: states },
+        { kind: 'marks', name: t('lane.events'), marks },
+      ],
+      jumps: [...starts, ...events.map(({ timestamp }) => timestamp)].toSorted((a, b) => a - b),
+    };
+  }, [vehicle, day, fixes, trips, events, t]);
+}
+
+function ReplayMap({ vehicle, playhead, data }: { vehicle: Vehicle; playhead: Playhead; data: DayData }) {
+  const { timeMs } = usePlayhead(playhead);
+  const fix = findFix(data.fixes, timeMs);
+  const points = useMemo(
+    () =>
+      data.fixes
+        .filter((one) => one.gps_valid)
+        .map(({ timestamp, latitude, longitude, speed }) => ({ timeMs: timestamp, latitude, longitude, speed })),
+    [data.fixes],
+  );
+  const marks = useMemo(
+    () => [
+      ...toStopMarks(data.stops),
+      ...data.events
+        .filter(({ location }) => location.latitude !== 0 || location.longitude !== 0)
+        .map(({ id, severity, timestamp, location }) => {
+          const kind = toSeverity(severity);
+          return { id: `event-${id}`, kind, timeMs: timestamp, label: '', ...location };
+        }),
+    ],
+    [data.stops, data.events],
+  );
+  const vehicleAtPlayhead = useMemo(
+    () => (fix === undefined ? null : { ...fix, id: vehicle.id, label: vehicle.vehicle_no }),
+    [fix, vehicle],
+  );
+  return (
+    <div className="day-map">
+      <TrackMap points={points} marks={marks} vehicle={vehicleAtPlayhead} onSeek={(to) => playhead.seek(to)} />
+    </div>
+  );
+}
+
+function Clock({ playhead, fixes, timeZone }: { playhead: Playhead; fixes: readonly Fix[]; timeZone: string }) {
+  const format = useFormat();
+  const { timeMs } = usePlayhead(playhead);
+  const fix = findFix(fixes, timeMs);
+  const isKnown = fix !== undefined && timeMs - fix.timestamp <= longestGapMs;
+  return (
+    <>
+      {formatClockTime(timeMs, timeZone)} {isKnown ? format.speed(fix.speed) : ''}
+    </>
+  );
+}
+
+/** Events count as present this long before and after. */
+const nearEventMs = 5_000;
+
+/** Returns a function that says what happened at a time: "11:42:10, 92 km/h, moving, overspeed". */
+function useDescribe({ fixes, events }: DayData, timeZone: string): (timeMs: number) => string {
+  const { t } = useTranslation('day');
+  const format = useFormat();
+  return (timeMs) => {
+    const fix = findFix(fixes, timeMs);
+    const isKnown = fix !== undefined && timeMs - fix.timestamp <= longestGapMs;
+    const facts = isKnown ? [format.speed(fix.speed), t(`common:state.${fix.state}`)] : [t('noReport')];
+    const near = events.filter(({ timestamp }) => Math.abs(timestamp - timeMs) <= nearEventMs);
+    return [formatClockTime(timeMs, timeZone), ...facts, ...near.map(({ title }) => title)].join(', ');
+  };
+}
+
+/** A day without a time in its address starts at its first trip. */
+function useStartAtFirstTrip(playhead: Playhead, initialMs: number | null, startedAt: string | undefined): void {
+  useEffect(() => {
+    if (initialMs === null && startedAt !== undefined && playhead.state.seeks === 0 && !playhead.state.isPlaying)
+      playhead.seek(Date.parse(startedAt));
+    // Only the first list of trips counts.
+  }, [startedAt]);
+}
+
+const restMs = 500;
+
+/** Writes the time into the address when the playhead rests after a seek or a pause. */
+function useTimeInAddress(playhead: Playhead, onTime: (timeMs: number) => void): void {
+  const { seeks, isPlaying } = usePlayhead(playhead);
+  useEffect(() => {
+    if (seeks === 0 || isPlaying) return undefined;
+    const timer = setTimeout(() => onTime(playhead.state.timeMs), restMs);
+    return () => clearTimeout(timer);
+    // `onTime` changes with every rendering.
+  }, [seeks, isPlaying, playhead]);
+}

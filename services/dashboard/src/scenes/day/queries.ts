@@ -1,0 +1,79 @@
+import type { components, PlatformClient } from '@fleet/api-client';
+import { useQuery } from '@tanstack/react-query';
+import { useSession } from '../../common/session/session-context.ts';
+import type { TimeSpan } from '../../common/timeline/time-scale.ts';
+import type { Fix } from './model.ts';
+
+export type EventRecord = components['schemas']['Notification'];
+export type Trip = components['schemas']['Trip'];
+export type Download = components['schemas']['Download'];
+
+const pageSize = 200;
+/** A day with ten reports a second is cut, which no terminal sends. */
+const maxPages = 90;
+
+export function useVehicle(vehicleId: number) {
+  const { api } = useSession();
+  return useQuery({
+    queryKey: ['getVehicle', vehicleId],
+    queryFn: async () => {
+      const { data } = await api.GET('/api/vehicles/{vehicleId}', { params: { path: { vehicleId } } });
+      if (data === undefined) throw new Error('The server returned no vehicle.');
+      return data.data;
+    },
+  });
+}
+
+async function listFixes(api: PlatformClient, vehicleId: number, { fromMs, toMs }: TimeSpan): Promise<Fix[]> {
+  const fixes: Fix[] = [];
+  let from: number | null = fromMs;
+  for (let page = 0; from !== null && page < maxPages; page += 1) {
+    const query: { from: string; to: string } = { from: String(from), to: String(toMs - 1) };
+    const { data } = await api.GET('/api/vehicles/{vehicleId}/locations', { params: { path: { vehicleId }, query } });
+    fixes.push(...(data?.data ?? []));
+    from = data?.meta.next_from ?? null;
+  }
+  return fixes;
+}
+
+/** Returns the query of all reports of a day. */
+export function useFixes(vehicleId: number, day: TimeSpan) {
+  const { api } = useSession();
+  return useQuery({
+    queryKey: ['listVehicleLocations', vehicleId, day.fromMs],
+    queryFn: () => listFixes(api, vehicleId, day),
+  });
+}
+
+/** Returns the query of the trips that began on a day. */
+export function useTrips(vehicleId: number, day: TimeSpan) {
+  const { api } = useSession();
+  return useQuery({
+    queryKey: ['listVehicleTrips', vehicleId, day.fromMs],
+    queryFn: async () => {
+      const query = { from: String(day.fromMs), to: String(day.toMs - 1) };
+      const { data } = await api.GET('/api/vehicles/{vehicleId}/trips', { params: { path: { vehicleId }, query } });
+      return data?.data ?? [];
+    },
+  });
+}
+
+async function listEvents(api: PlatformClient, vehicleId: number, { fromMs, toMs }: TimeSpan): Promise<EventRecord[]> {
+  const events: EventRecord[] = [];
+  for (;;) {
+    const span = { from: String(fromMs), to: String(toMs - 1), sort: 'timestamp' as const };
+    const query = { vehicle_id: vehicleId, ...span, limit: pageSize, offset: events.length };
+    const page = (await api.GET('/api/notifications', { params: { query } })).data?.data ?? [];
+    events.push(...page);
+    if (page.length < pageSize) return events;
+  }
+}
+
+/** Returns the query of all events of a day, the oldest first. */
+export function useDayEvents(vehicleId: number, day: TimeSpan) {
+  const { api } = useSession();
+  return useQuery({
+    queryKey: ['listNotifications', 'day', vehicleId, day.fromMs],
+    queryFn: () => listEvents(api, vehicleId, day),
+  });
+}
