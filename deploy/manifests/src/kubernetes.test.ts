@@ -128,6 +128,12 @@ describeRendered.each(['dev', 'prod'])('the Kubernetes overlay %s', (overlay) =>
     expect(findConfigFaults(environments)).toEqual(environments.map(() => null));
   });
 
+  it('gives the migration job settings that it accepts in production', () => {
+    const container = findManifest('Job', 'migrate').spec.template?.spec.containers[0];
+    const env = container === undefined ? {} : environmentOf(container);
+    expect(findConfigFaults([{ service: 'platform-api', env }])).toEqual([null]);
+  });
+
   it('takes every secret from a Secret', () => {
     const written = findWorkloads().flatMap(({ name, service, container }) =>
       (container.env ?? [])
