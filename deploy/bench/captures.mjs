@@ -8,7 +8,9 @@ import { fileURLToPath } from 'node:url';
 import { createCameraClips, SimulatedTerminal } from '../../libs/terminal-simulator/dist/index.js';
 import { startProduct } from '../local/dist/product.js';
 import { raisedLimits } from './limits.mjs';
+import { logIn } from './log-in.mjs';
 import { machine } from './machine.mjs';
+import { formatInteger, percentile } from './statistics.mjs';
 
 const terminalCount = Number(process.env.TERMINALS ?? 20);
 const seconds = Number(process.env.SECONDS ?? 30);
@@ -28,22 +30,6 @@ const product = await startProduct({
   },
 });
 const terminals = [];
-
-/** Logs in as the demo user; returns a function that sends POST requests to the Platform API. */
-async function logIn() {
-  const { base_url: base, demo } = product.runtime;
-  let headers = { 'content-type': 'application/json' };
-  const post = async (path, body) => {
-    const response = await fetch(`${base}/api${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
-    /** @type {any} */
-    const result = await response.json();
-    if (!response.ok) throw new Error(`${path}: ${response.status} ${JSON.stringify(result)}`);
-    return result.data ?? result;
-  };
-  const { access_token: token } = await post('/auth/login', { identifier: demo.email, password: demo.password });
-  headers = { ...headers, authorization: `Bearer ${token}`, 'x-api-key': demo.api_key };
-  return post;
-}
 
 /** Connects the terminals of new vehicles. */
 async function connectTerminals(post) {
@@ -81,10 +67,6 @@ async function captureClip({ phone }) {
   return result;
 }
 
-const percentile = (values, share) =>
-  values.toSorted((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * share))];
-const formatMs = (ms) => Math.round(ms).toLocaleString('en');
-
 /** Each vehicle requests its next capture when the previous one is complete. Returns a row of the table. */
 async function measure(name, vehicles, capture) {
   // The first captures load code and start programs.
@@ -102,12 +84,15 @@ async function measure(name, vehicles, capture) {
     }),
   );
   const perMinute = Math.round((times.length * 60_000) / (performance.now() - startedAt));
-  const cells = [perMinute.toLocaleString('en'), ...[0.5, 0.95, 1].map((share) => formatMs(percentile(times, share)))];
+  const cells = [
+    perMinute.toLocaleString('en'),
+    ...[0.5, 0.95, 1].map((share) => formatInteger(percentile(times, share))),
+  ];
   return `| ${name} | ${vehicles.length} | ${cells.join(' | ')} |`;
 }
 
 try {
-  const post = await logIn();
+  const post = await logIn(product);
   const vehicles = await connectTerminals(post);
   const capture = captureByPlatform(post);
   const rows = [

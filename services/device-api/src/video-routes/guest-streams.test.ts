@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { publish, shareLinkRevoked } from '@fleet/bus';
 import { StreamTokens } from '@fleet/service-kit/stream-tokens';
+import { claimStream } from '@fleet/storage';
 import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { WebSocket } from 'ws';
@@ -72,6 +73,20 @@ describe('live video of a share link', () => {
     expect(harness.findCommands(imei).map(({ command }) => command)).toEqual([
       expect.objectContaining({ kind: 'startLive', channel: 1, streamType: 1, dataType: 0 }),
     ]);
+  });
+
+  it.each(['stream.flv', 'index.m3u8'])('starts again if its former stream has just ended: %s', async (file) => {
+    const { imei, url } = await share();
+    const ended = await startFakeMediaPod((_request, response) => response.writeHead(404).end());
+    // Its claim is still there, and no pod runs the stream.
+    const id = { kind: 'live', imei, channel: 1 } as const;
+    await claimStream(harness.redis, id, { podId: 'dead-media', url: ended.url }, { acceptUnsolicited: true });
+    try {
+      expect(await statusOf(url.replace('stream.flv', file))).toBe(200);
+      expect(harness.findCommands(imei)).toHaveLength(1);
+    } finally {
+      await ended.close();
+    }
   });
 
   it('plays as HLS, whose files take the same token', async () => {

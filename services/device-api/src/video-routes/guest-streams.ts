@@ -36,12 +36,13 @@ const shared = {
   requiredRight: () => 'live',
 } as const;
 
-/** Starts the stream of a guest's request if needed, and returns it. */
-async function open(deps: Deps, context: RequestContext): Promise<GuestStream['id']> {
-  const stream = deps.guard.getGuestStream(context);
-  await openForGuest(deps, stream, createCommandContext(deps, context));
-  return stream.id;
-}
+/** Opens the stream of a guest's request, and starts it if needed. */
+const openStream = (
+  deps: Deps,
+  context: RequestContext,
+  open: (id: GuestStream['id']) => Promise<void>,
+): Promise<void> =>
+  openForGuest(deps, { stream: deps.guard.getGuestStream(context), open }, createCommandContext(deps, context));
 
 /** Live video of a share link's vehicle, for readers without an account. */
 export const guestStreams = (deps: Deps): Route[] => [
@@ -57,8 +58,10 @@ export const guestStreams = (deps: Deps): Route[] => [
     contentType: 'video/x-flv',
     extraSuccesses: { 101: 'The connection is a websocket.' },
     bucket: 'stream',
-    handle: async ({ query, context }) =>
-      watchStream(deps, await open(deps, context), { audio: query.audio ?? 'aac', hevc: query.hevc }, context),
+    handle: ({ query, context }) =>
+      openStream(deps, context, (id) =>
+        watchStream(deps, id, { audio: query.audio ?? 'aac', hevc: query.hevc }, context),
+      ),
   }),
   defineRoute({
     ...shared,
@@ -70,8 +73,10 @@ export const guestStreams = (deps: Deps): Route[] => [
     query: Type.Object({ token, ...blockingQuery }),
     contentType: 'application/vnd.apple.mpegurl',
     bucket: 'hls',
-    handle: async ({ query: { token: given, ...position }, context }) =>
-      sendPlaylist(deps, await open(deps, context), { position, fileQuery: `?token=${given ?? ''}` }, context),
+    handle: ({ query: { token: given, ...position }, context }) =>
+      openStream(deps, context, (id) =>
+        sendPlaylist(deps, id, { position, fileQuery: `?token=${given ?? ''}` }, context),
+      ),
   }),
   defineRoute({
     ...shared,
