@@ -8,44 +8,52 @@ const { WebSocket } = createRequire(new URL('../../services/device-api/package.j
 const timeoutMs = 20_000;
 const nowMs = () => performance.timeOrigin + performance.now();
 
-/** Calls back with the first picture of FLV bytes. */
-function createPictureDetector(onPicture) {
+/** Returns a function that reads FLV bytes, and returns the time of the first picture once it is there. */
+function createPictureDetector() {
+  let pictureAtMs;
   const demuxer = new FlvDemuxer(({ type, body }) => {
     const video = type === FlvTagType.VIDEO ? readVideoTag(body) : null;
-    if (video !== null && !video.isSequenceHeader) onPicture();
+    if (video !== null && !video.isSequenceHeader) pictureAtMs ??= nowMs();
   });
-  return (bytes) => demuxer.push(bytes);
+  return (bytes) => {
+    demuxer.push(bytes);
+    return pictureAtMs;
+  };
+}
+
+/** Yields the messages of a websocket. */
+async function* readMessages(url, signal) {
+  const socket = new WebSocket(url);
+  try {
+    for await (const [data] of on(socket, 'message', { signal })) yield data;
+  } finally {
+    socket.close();
+  }
+}
+
+/** Yields the body of a response. */
+async function* readBody(url, signal) {
+  const response = await fetch(url, { signal });
+  if (response.status !== 200) throw new Error(`${response.status} ${await response.text()}`);
+  for await (const chunk of response.body) yield Buffer.from(chunk);
 }
 
 /** Opens FLV over HTTP or a websocket; resolves with the time of the first picture. */
 async function readFirstPicture(url) {
   const signal = AbortSignal.timeout(timeoutMs);
-  let pictureAtMs;
-  const read = createPictureDetector(() => (pictureAtMs ??= nowMs()));
-  if (url.startsWith('ws')) {
-    const socket = new WebSocket(url);
-    try {
-      for await (const [data] of on(socket, 'message', { signal })) {
-        read(data);
-        if (pictureAtMs !== undefined) return pictureAtMs;
-      }
-    } finally {
-      socket.close();
-    }
+  const detect = createPictureDetector();
+  for await (const bytes of url.startsWith('ws') ? readMessages(url, signal) : readBody(url, signal)) {
+    const pictureAtMs = detect(bytes);
+    if (pictureAtMs !== undefined) return pictureAtMs;
   }
-  const response = await fetch(url, { signal });
-  if (response.status !== 200) throw new Error(`${response.status} ${await response.text()}`);
-  const reader = response.body.getReader();
-  while (pictureAtMs === undefined) {
-    const { done, value } = await reader.read();
-    if (done) throw new Error('the stream ended without a picture');
-    read(Buffer.from(value));
-  }
-  await reader.cancel();
-  return pictureAtMs;
+  throw new Error('the stream ended without a picture');
 }
 
-/** Ways to start a stream; each returns its URL. */
+/**
+ * Ways to start a stream; each returns its URL.
+ *
+ * @type {[string, (dashcam: any) => Promise<string>][]}
+ */
 const ways = [
   [
     'Platform API, `stream_url`',
@@ -75,7 +83,7 @@ const ways = [
       return body.stream_url;
     },
   ],
-  ['share link, whose URL starts the stream', ({ guestUrl }) => guestUrl],
+  ['share link, whose URL starts the stream', async ({ guestUrl }) => guestUrl],
 ];
 
 /** Measures one start, and stops the stream afterwards. */
