@@ -14,6 +14,7 @@ import { parseDaySearch } from './scenes/day/search.ts';
 import { parseEventsSearch } from './scenes/events/search.ts';
 import { parseMapSearch } from './scenes/map/search.ts';
 import { parseProfileSearch } from './scenes/profile/search.ts';
+import { parseVehiclesSearch } from './scenes/vehicles/search.ts';
 import { parseVideoSearch } from './scenes/video/search.ts';
 
 const rootRoute = createRootRouteWithContext<{ session: Session }>()({ notFoundComponent: NotFound });
@@ -94,6 +95,7 @@ const eventsRoute = createRoute({
 const vehiclesRoute = createRoute({
   getParentRoute: () => appRoute,
   path: '/vehicles',
+  validateSearch: parseVehiclesSearch,
   component: lazyRouteComponent(() => import('./scenes/vehicles/page.tsx'), 'VehiclesPage'),
 });
 

@@ -22,6 +22,21 @@ export const vehicleTabs = [
     component: lazy(async () => ({ default: (await import('./commands/commands-tab.tsx')).CommandsTab })),
   },
   {
+    name: 'notifications',
+    permission: 'self',
+    component: lazy(async () => ({ default: (await import('./parts/notifications-tab.tsx')).NotificationsTab })),
+  },
+  {
+    name: 'sharing',
+    permission: 'sharing',
+    component: lazy(async () => ({ default: (await import('./parts/sharing-tab.tsx')).SharingTab })),
+  },
+  {
+    name: 'routes',
+    permission: 'read',
+    component: lazy(async () => ({ default: (await import('./parts/routes-tab.tsx')).RoutesTab })),
+  },
+  {
     name: 'settings',
     permission: 'fleet',
     component: lazy(async () => ({ default: (await import('./settings/settings-tab.tsx')).SettingsTab })),

@@ -8,20 +8,25 @@ import { useSession } from '../../../common/session/session-context.ts';
 import { Failure } from '../../../common/ui/states.tsx';
 
 interface AddVehicleProps {
-  readonly isOpen: boolean;
+  /** Number of a terminal that connected already; empty for none. */
+  readonly imei: string;
   readonly onClose: () => void;
 }
 
-const empty = { vehicle_no: '', name: '', imei: '' };
+interface NewVehicle {
+  readonly vehicle_no: string;
+  readonly name: string;
+  readonly imei: string;
+}
 
 /** Creates a vehicle. Faults of the server appear at their fields. */
-export function AddVehicle({ isOpen, onClose }: AddVehicleProps) {
+export function AddVehicle({ imei, onClose }: AddVehicleProps) {
   const { t } = useTranslation('vehicles');
   const { api } = useSession();
   const queries = useQueryClient();
-  const form = useForm({ initialValues: empty });
+  const form = useForm<NewVehicle>({ initialValues: { vehicle_no: '', name: '', imei } });
   const create = useMutation({
-    mutationFn: ({ vehicle_no, name, imei }: typeof empty) => {
+    mutationFn: ({ vehicle_no, name, imei }: NewVehicle) => {
       const body = { vehicle_no, ...(name === '' ? {} : { name }), ...(imei === '' ? {} : { imei }) };
       // One key for each filled form: a repeated click creates one vehicle.
       const params = { header: { 'Idempotency-Key': `vehicle ${JSON.stringify(body)}`.slice(0, 255) } };
@@ -29,19 +34,13 @@ export function AddVehicle({ isOpen, onClose }: AddVehicleProps) {
     },
     onSuccess: async () => {
       await queries.invalidateQueries({ queryKey: ['listVehicles'] });
-      form.reset();
       onClose();
     },
     onError: (error) => form.setErrors(toFieldErrors(error)),
   });
   const isFieldFault = create.isError && Object.keys(toFieldErrors(create.error)).length > 0;
   return (
-    <Modal
-      opened={isOpen}
-      onClose={onClose}
-      title={t('add')}
-      closeButtonProps={{ 'aria-label': t('common:action.close') }}
-    >
+    <Modal opened onClose={onClose} title={t('add')} closeButtonProps={{ 'aria-label': t('common:action.close') }}>
       <form onSubmit={form.onSubmit((values) => create.mutate(values))}>
         <Stack>
           {create.isError && !isFieldFault ? <Failure error={create.error} /> : null}

@@ -1,0 +1,103 @@
+import { Button, Checkbox, NativeSelect, PasswordInput, SimpleGrid, Stack, TextInput } from '@mantine/core';
+import { useForm } from '@mantine/form';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useTranslation } from 'react-i18next';
+import { useVehicles } from '../fleet/queries.ts';
+import { toFieldErrors } from '../forms/faults.ts';
+import { createIdempotencyKey } from '../forms/idempotency-key.ts';
+import { useFormErrors } from '../forms/use-form-errors.ts';
+import { useSession } from '../session/session-context.ts';
+import { Failure } from '../ui/states.tsx';
+
+const hours = ['1', '4', '24', '72', '168', '720'] as const;
+
+interface LinkForm {
+  readonly vehicle_id: string;
+  readonly label: string;
+  readonly expires_in_hours: string;
+  readonly password: string;
+  readonly max_views: string;
+  readonly hasVideo: boolean;
+}
+
+const toBody = ({ vehicle_id, label, expires_in_hours, password, max_views, hasVideo }: LinkForm) => ({
+  vehicle_id: Number(vehicle_id),
+  expires_in_hours: Number(expires_in_hours),
+  permissions: hasVideo ? ['location' as const, 'live_video' as const] : ['location' as const],
+  history_minutes: 30,
+  ...(label.trim() === '' ? {} : { label: label.trim() }),
+  ...(password === '' ? {} : { password }),
+  ...(max_views.trim() === '' ? {} : { max_views: Number(max_views) }),
+});
+
+/** Creates a link that shows one vehicle to guests. */
+export function NewLink({ vehicleId }: { vehicleId?: number }) {
+  const { t } = useTranslation('sharing');
+  const { api } = useSession();
+  const queries = useQueryClient();
+  const findErrors = useFormErrors('createShareLink');
+  const { data: vehicles = [] } = useVehicles();
+  const initialValues: LinkForm = {
+    vehicle_id: String(vehicleId ?? ''),
+    label: '',
+    expires_in_hours: '24',
+    password: '',
+    max_views: '',
+    hasVideo: false,
+  };
+  const form = useForm<LinkForm>({ initialValues, validate: (values) => findErrors(toBody(values)) });
+  const create = useMutation({
+    mutationFn: (values: LinkForm) => {
+      const params = { header: { 'Idempotency-Key': createIdempotencyKey() } };
+      return api.POST('/api/share-links', { body: toBody(values), params });
+    },
+    onSuccess: async () => {
+      form.reset();
+      await queries.invalidateQueries({ queryKey: ['listShareLinks'] });
+    },
+    onError: (error) => form.setErrors(toFieldErrors(error)),
+  });
+  const isFieldFault = create.isError && Object.keys(toFieldErrors(create.error)).length > 0;
+  return (
+    <form onSubmit={form.onSubmit((values) => create.mutate(values))} noValidate>
+      <Stack gap="sm">
+        <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="sm">
+          {vehicleId === undefined ? (
+            <NativeSelect
+              label={t('vehicle')}
+              data={[
+                { value: '', label: '–' },
+                ...vehicles.map(({ id, vehicle_no: number }) => ({ value: String(id), label: number })),
+              ]}
+              {...form.getInputProps('vehicle_id')}
+            />
+          ) : null}
+          <TextInput label={t('label')} maxLength={100} {...form.getInputProps('label')} />
+          <NativeSelect
+            label={t('validFor')}
+            data={hours.map((value) => ({ value, label: t('hours', { count: Number(value) }) }))}
+            {...form.getInputProps('expires_in_hours')}
+          />
+          <PasswordInput
+            label={t('password')}
+            description={t('passwordHint')}
+            autoComplete="new-password"
+            visibilityToggleButtonProps={{ 'aria-label': t('showPassword') }}
+            {...form.getInputProps('password')}
+          />
+          <TextInput
+            label={t('maxViews')}
+            description={t('maxViewsHint')}
+            inputMode="numeric"
+            {...form.getInputProps('max_views')}
+          />
+        </SimpleGrid>
+        <Checkbox label={t('withVideo')} {...form.getInputProps('hasVideo', { type: 'checkbox' })} />
+        {create.isError && !isFieldFault ? <Failure error={create.error} /> : null}
+        <Button type="submit" loading={create.isPending} style={{ justifySelf: 'start' }}>
+          {t('createLink')}
+        </Button>
+      </Stack>
+    </form>
+  );
+}
