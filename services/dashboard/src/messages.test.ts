@@ -22,12 +22,8 @@ const folders = readdirSync(source, { recursive: true, encoding: 'utf8' })
 
 const placeholders = (text: string): string[] => (text.match(/\{\{\w+\}\}/g) ?? []).toSorted();
 
-/** Returns the first parts of a key, such as `a` and `a.b` of `a.b.c`. */
-const prefixesOf = (key: string): string[] =>
-  key
-    .split('.')
-    .map((_, index, parts) => parts.slice(0, index).join('.'))
-    .slice(1);
+/** Returns the first parts of a key, such as ``, `a` and `a.b` of `a.b.c`. */
+const prefixesOf = (key: string): string[] => key.split('.').map((_, index, parts) => parts.slice(0, index).join('.'));
 
 /** Returns the source text of a folder, and of all folders below. */
 const readSources = (folder: string): string =>

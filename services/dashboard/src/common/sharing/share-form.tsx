@@ -70,11 +70,7 @@ export function ShareForm({ vehicleIds, onShared }: { vehicleIds: readonly numbe
       {user === undefined ? null : (
         <>
           <Text>{t('found', { name: user.name, phone: user.phone_number })}</Text>
-          <Checkbox.Group
-            label={t('permissions')}
-            value={[...granted]}
-            onChange={(value) => setGranted(value as Permission[])}
-          >
+          <Checkbox.Group label={t('permissions')} value={[...granted]} onChange={(value) => setGranted(value)}>
             <Stack gap="xs" mt="xs">
               {permissions.map((name) => (
                 <Checkbox key={name} value={name} label={t(`permission.${name}`)} />

@@ -60,7 +60,8 @@ export function useImport() {
           const source = part[row.index];
           if (row.status !== 'failed' || source === undefined) continue;
           const faults = row.details.map(({ path, message }) => `${path.slice(1)}: ${message}`);
-          const vehicleNo = String(source.body['vehicle_no'] ?? '');
+          const { vehicle_no: number } = source.body;
+          const vehicleNo = typeof number === 'string' ? number : '';
           faulty.push({ line: source.line, vehicleNo, faults: faults.length > 0 ? faults : [row.error ?? ''] });
         }
         report(at + part.length);
