@@ -9,18 +9,18 @@ import { NoPermission } from '../../../common/ui/no-permission.tsx';
 
 /** Users who see the vehicle, and links for guests. */
 export function SharingTab({ vehicle }: { vehicle: Vehicle }) {
-  const { t } = useTranslation('sharing');
+  const { t } = useTranslation('vehicle');
   const can = useCan();
   if (!can('sharing')) return <NoPermission />;
   return (
     <div className="vehicle-grid">
-      <section className="card" aria-label={t('users')}>
-        <h2>{t('users')}</h2>
+      <section className="card" aria-label={t('sharing:users')}>
+        <h2>{t('sharing:users')}</h2>
         <SharedUsers vehicleId={vehicle.id} />
         <ShareForm vehicleIds={[vehicle.id]} />
       </section>
-      <section className="card" aria-label={t('links')}>
-        <h2>{t('links')}</h2>
+      <section className="card" aria-label={t('sharing:links')}>
+        <h2>{t('sharing:links')}</h2>
         <ShareLinks vehicleId={vehicle.id} />
         <NewLink vehicleId={vehicle.id} />
       </section>
