@@ -1,10 +1,7 @@
-import type { components, PlatformClient } from '@fleet/api-client';
+import type { PlatformClient } from '@fleet/api-client';
 import { useQuery } from '@tanstack/react-query';
 import { useSession } from '../session/session-context.ts';
-import type { Vehicle } from './vehicle.ts';
-
-export type Group = components['schemas']['VehicleGroup'];
-export type Driver = components['schemas']['Driver'];
+import type { Driver, Group, Vehicle } from './vehicle.ts';
 
 const pageSize = 200;
 

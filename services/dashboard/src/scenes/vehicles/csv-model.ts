@@ -1,5 +1,4 @@
-import type { Driver, Group } from '../../common/fleet/queries.ts';
-import type { Vehicle } from '../../common/fleet/vehicle.ts';
+import type { Driver, Group, Vehicle } from '../../common/fleet/vehicle.ts';
 
 const textColumns = [
   'vehicle_no',
