@@ -4,6 +4,10 @@ import { isLoopback } from '@fleet/service-kit';
 
 const normalizeAddress = (address: string): string => address.replace(/^::ffff:/i, '').toLowerCase();
 
+/** Returns whether two addresses of sockets are the same host. An IPv4 address may be mapped to IPv6. */
+export const isSameHost = (left: string | undefined, right: string | undefined): boolean =>
+  left !== undefined && right !== undefined && normalizeAddress(left) === normalizeAddress(right);
+
 /** Lower ports belong to services, not to cameras that listen for data. */
 const lowestPort = 1024;
 
@@ -25,9 +29,7 @@ export function parseDataAddress(directive: string, argument: string): { host: s
  * other hosts.
  */
 export const isClientAddress = (target: { host: string; port: number }, remoteAddress: string | undefined): boolean =>
-  remoteAddress !== undefined &&
-  target.port >= lowestPort &&
-  normalizeAddress(target.host) === normalizeAddress(remoteAddress);
+  target.port >= lowestPort && isSameHost(target.host, remoteAddress);
 
 const dnsCacheTtlMs = 60_000;
 

@@ -12,7 +12,7 @@ import { FtpError } from './ftp-error.ts';
 import { FtpSession, type SessionLimits } from './ftp-session.ts';
 import type { Connection } from './ftp-srv-internals.ts';
 import { createPassivePortFinder } from './passive-ports.ts';
-import { acceptProxiedData } from './proxied-data.ts';
+import { replacePassiveServer } from './passive-server.ts';
 
 /**
  * The commands that cameras use. All others get 502. RETR and DELE are excluded on purpose, because clips are only
@@ -73,7 +73,7 @@ export async function startFtp(options: FtpOptions, deps: FtpDeps): Promise<Runn
     if (session.upload !== null) uploads.disconnect(session.upload.id, session);
   };
   events.on('connect', ({ connection }: { connection: Connection }) => {
-    acceptProxiedData(connection, options.proxyNetworks);
+    replacePassiveServer(connection, options.proxyNetworks);
     sessions.set(
       connection,
       new FtpSession(connection, { limits, log, isDraining: () => uploads.isDraining, onClose }),
@@ -164,7 +164,14 @@ function createFtpServer(options: FtpOptions, { log, metrics }: FtpDeps): FtpSrv
   const findPassivePort = createPassivePortFinder(options.host, options.passivePorts, () =>
     metrics.passiveExhausted.inc(),
   );
-  Object.assign(ftp, { getNextPasvPort: findPassivePort });
+  const { connections } = ftp as unknown as { connections: Record<string, Connection> };
+  // The function of ftp-srv starts a timer for each connection, which nothing stops.
+  const disconnectClient = async (id: string): Promise<void> => {
+    const connection = connections[id];
+    delete connections[id];
+    await connection?.close(0, '');
+  };
+  Object.assign(ftp, { getNextPasvPort: findPassivePort, disconnectClient });
   for (const signal of signals)
     for (const listener of process.listeners(signal))
       if (listenersBefore.get(signal)?.has(listener) === false) process.removeListener(signal, listener);

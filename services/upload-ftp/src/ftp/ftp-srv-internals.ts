@@ -5,15 +5,24 @@ import type { FtpConnection } from 'ftp-srv';
 export interface Connector {
   readonly type: 'active' | 'passive' | false;
   dataSocket: (Socket & { connected?: boolean }) | null;
-  readonly dataServer: object | null;
+  dataServer: Server | null;
   /** Only of a passive connector: listens for the data connection. */
   setupServer?(): Promise<Server>;
   closeSocket(): void;
+  closeServer(): void;
   end(): void;
 }
 
+/** Members of the ftp-srv 4 server that its published types lack. */
+interface FtpServer {
+  readonly url: { readonly hostname: string };
+  getNextPasvPort(): Promise<number>;
+  emit(event: 'client-error', failure: { connection: Connection; context: string; error: Error }): boolean;
+}
+
 /** Members of an ftp-srv 4 connection that its published types lack. */
-export type Connection = Omit<FtpConnection, 'close' | 'reply'> & {
+export type Connection = Omit<FtpConnection, 'close' | 'reply' | 'server'> & {
+  readonly server: FtpServer;
   close(code: number, message: string): Promise<unknown>;
   reply(options: unknown, ...letters: unknown[]): Promise<unknown>;
   readonly commandSocket: Socket;

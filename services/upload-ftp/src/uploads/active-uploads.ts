@@ -1,5 +1,6 @@
 import { readdir } from 'node:fs/promises';
 import { relative, sep } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from '@fleet/service-kit';
 import type { UploadedFile, UploadRecord, UploadRepository } from '@fleet/storage';
 import { FtpError } from '../ftp/ftp-error.ts';
@@ -98,7 +99,7 @@ export class ActiveUploads {
   async drain(graceMs: number, pollIntervalMs = 100): Promise<void> {
     this.#isDraining = true;
     const deadlineMs = performance.now() + graceMs;
-    while (performance.now() < deadlineMs && (await this.transferCount()) > 0) await sleep(pollIntervalMs);
+    while (performance.now() < deadlineMs && (await this.transferCount()) > 0) await delay(pollIntervalMs);
     for (const upload of await this.#listLoaded()) {
       await upload.abortTransfers(new FtpError(421, 'The server is stopping'));
       if (upload.progress.hasUnsavedChanges) await upload.progress.save();
@@ -152,7 +153,7 @@ export class ActiveUploads {
       upload !== undefined && (upload.transferCount > 0 || upload.progress.hasUnsavedChanges);
     while (entry.connection === undefined && isBusy()) {
       if (this.#isDraining || upload?.isEnded === true) return;
-      await sleep(500);
+      await delay(500, undefined, { ref: false });
     }
     if (entry.connection !== undefined || this.#entries.get(id) !== entry) return;
     this.#entries.delete(id);
@@ -180,8 +181,3 @@ export async function readFilesOnDisk(clips: ClipDirectory, record: UploadRecord
     return [{ ...file, bytes: onDisk, state: isAsRecorded ? 'whole' : 'broken' }];
   });
 }
-
-const sleep = (durationMs: number): Promise<void> =>
-  new Promise((resolve) => {
-    setTimeout(resolve, durationMs);
-  });
