@@ -132,6 +132,7 @@ function createRows(records: Records): readonly Row[] {
     ['GET', `/vehicles/${vehicle.id}/locations?simplify_m=10&limit=100`],
     ['GET', `/vehicles/${vehicle.id}/trips`],
     ['GET', `/vehicles/${vehicle.id}/list-dashcam-media?channelId=1&kind=image`],
+    ['GET', `/vehicles/${vehicle.id}/data-usage?month=2026-11`],
     ['GET', '/user/downloaded-dashcam-videos?status=completed'],
     // The vehicle has no terminal; dashcam.test.ts has one.
     ['POST', `/vehicles/start-dashcam-stream/${vehicle.id}`, {}, 404],

@@ -38,6 +38,16 @@ export {
   type PartnerCommandLevel,
   partnerCommandLevels,
 } from './critical-commands.ts';
+export {
+  type DataLimit,
+  type DataUsageReported,
+  dataUsageReported,
+  dataUsageSubject,
+  findDataLimit,
+  maxUsageSpans,
+  type StreamUsageKind,
+  streamUsageKinds,
+} from './data-usage.ts';
 export { deviceApi } from './device-api-use-cases.ts';
 export {
   commandSent,

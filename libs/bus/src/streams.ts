@@ -60,6 +60,13 @@ const streams: readonly Partial<StreamConfig>[] = [
     duplicate_window: nanos(hourMs),
   },
   {
+    name: 'DATA_USAGE',
+    subjects: ['data-usage.*'],
+    description: 'bytes that cameras sent as video, to be counted',
+    retention: RetentionPolicy.Workqueue,
+    max_age: nanos(7 * dayMs),
+  },
+  {
     name: 'AUDIT',
     subjects: ['audit.*'],
     description: 'audit entries to be stored',

@@ -69,6 +69,7 @@ export const schema = envSchema({
   MEDIA_IDLE_STOP_MS: durationSetting(60_000, 'time without viewers after which a stream is stopped'),
   MEDIA_GRACE_MS: durationSetting(10_000, 'time that viewers wait for the reconnect of a live camera'),
   MEDIA_DATA_TIMEOUT_MS: durationSetting(30_000, 'time without data after which an unpaused stream ends'),
+  MEDIA_USAGE_REPORT_MS: durationSetting(5_000, 'interval of the reports of received bytes; a crash loses as much'),
   MEDIA_SILENCE_TIMEOUT_MS: {
     ...durationSetting(30_000, 'time without a valid packet after which a connection is closed'),
     formerName: 'MEDIA_SILENT_LIMIT_MS',

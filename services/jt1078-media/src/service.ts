@@ -38,6 +38,7 @@ import { StreamClaims } from './store/stream-claims.ts';
 import { Transcoders } from './transcode/transcoders.ts';
 import { AacFormats, parseAacFormats } from './use-cases/aac-formats.ts';
 import { commandCamera } from './use-cases/command-camera.ts';
+import { DataUsageReporter } from './use-cases/data-usage-reporter.ts';
 import { HlsOutputs } from './use-cases/hls-outputs.ts';
 import { endOrphanedStreams, stopTimedOutStreams } from './use-cases/stop-stale-streams.ts';
 import { StreamEventPublisher } from './use-cases/stream-event-publisher.ts';
@@ -145,6 +146,7 @@ interface Streams {
   readonly profiles: TerminalAudioProfiles;
   readonly hls: HlsOutputs;
   readonly counters: IngestCounters;
+  readonly usageReporter: DataUsageReporter;
 }
 
 function createStreams(config: Config, owner: { podId: string; url: string }, deps: Deps): Streams {
@@ -153,6 +155,7 @@ function createStreams(config: Config, owner: { podId: string; url: string }, de
   const onRestored = (id: StreamId): void => eventPublisher.invalidate(id);
   const acceptUnsolicited = config.MEDIA_ACCEPT_UNSOLICITED;
   const claims = new StreamClaims({ redis, owner, acceptUnsolicited, onRestored, log });
+  const usageReporter = new DataUsageReporter(bus, owner.podId, log);
   const profiles = new TerminalAudioProfiles({ redis, commandClient, log });
   const aacFormats = new AacFormats({ profiles, configured: parseAacFormats(config.MEDIA_AAC_FORMATS), log });
   const registry = new StreamRegistry({
@@ -162,6 +165,7 @@ function createStreams(config: Config, owner: { podId: string; url: string }, de
     findAacFormat: (imei) => aacFormats.find(imei),
     stopCamera: (id, reason) => commandCamera(deps, id, 'stop', reason),
     onEnd: (stream, reason) => {
+      usageReporter.onEnded(stream);
       eventPublisher.publishEnded(stream, reason);
       if (reason !== 'takenOver') void streamSwitch.deleteViewers(stream);
     },
@@ -169,7 +173,7 @@ function createStreams(config: Config, owner: { podId: string; url: string }, de
   });
   const streamSwitch = new StreamSwitch({ ...deps, registry, renewClaim: (id, claim) => claims.renew(id, claim) });
   const counters: IngestCounters = { connections: 0, unsolicited: 0, invalidSims: 0, droppedPending: 0 };
-  return { registry, claims, eventPublisher, streamSwitch, profiles, hls: new HlsOutputs(log), counters };
+  return { registry, claims, eventPublisher, streamSwitch, profiles, hls: new HlsOutputs(log), counters, usageReporter };
 }
 
 async function assemble(config: Config, pod: string, adminPort: number, deps: Deps): Promise<MediaService> {
@@ -179,9 +183,10 @@ async function assemble(config: Config, pod: string, adminPort: number, deps: De
   const { registry, hls } = streams;
   const http = await openHttp(config, deps, streams);
   owner.url ||= `http://${config.HOST}:${http.port}`;
+  lifecycle.onStop('received bytes', () => streams.usageReporter.stop());
   lifecycle.onStop('streams', () => registry.stop());
   const { live, history, talk } = await openIngestPorts(config, deps, streams);
-  startPeriodicTasks(deps, streams, [live, history, talk, registry, hls]);
+  startPeriodicTasks(config, deps, streams, [live, history, talk, registry, hls]);
   serveBus(config, pod, deps, streams);
   await bus.flush();
   lifecycle.markStarted();
@@ -235,12 +240,13 @@ const reportTaskError =
   (error: unknown): void =>
     log.error({ err: error }, 'periodic task failed');
 
-function startPeriodicTasks(deps: Deps, streams: Streams, timed: readonly Timed[]): void {
-  const { registry, claims, eventPublisher, streamSwitch } = streams;
+function startPeriodicTasks(config: Config, deps: Deps, streams: Streams, timed: readonly Timed[]): void {
+  const { registry, claims, eventPublisher, streamSwitch, usageReporter } = streams;
   const onError = reportTaskError(deps.log);
   for (const [name, intervalMs, task] of [
     ['timers', timerIntervalMs, () => checkTimers(timed)],
     ['stream events', timerIntervalMs, () => eventPublisher.publishChanges(registry.streams)],
+    ['received bytes', config.MEDIA_USAGE_REPORT_MS, () => usageReporter.report(registry.streams)],
     ['stream types', streamTypeIntervalMs, () => streamSwitch.check()],
     ['claims', claimRenewalIntervalMs, () => registry.renewClaims()],
     ['overdue requests', staleStreamIntervalMs, () => stopTimedOutStreams(deps, claims, eventPublisher)],

@@ -15,7 +15,7 @@ const layers: readonly (readonly string[])[] = [
   'billing dealers drivers geocoding geofences last-positions mining-devices planned-routes positions share-links ' +
     'unassigned-devices vehicle-groups vehicle-shares vehicle-states vehicles video-access',
   // events
-  'broadcasts captures commands dashcam downloads event-consumers media messaging notification-delivery notifications partners preferences ' +
+  'broadcasts captures commands dashcam data-usage downloads event-consumers media messaging notification-delivery notifications partners preferences ' +
     'rules telemetry',
   // edge
   'dashboard-config documents fleet-index support-tickets toll-gates webhooks websocket',

@@ -44,6 +44,7 @@ export const errorCodes = {
   idempotency_key_reused: 422,
   rate_limited: 429,
   quota_exceeded: 429,
+  data_budget_spent: 429,
   headers_too_large: 431,
   internal: 500,
   upstream_error: 502,

@@ -5,6 +5,7 @@ import { type MediaAddressOptions, resolveMediaAddress } from '../domain/media-a
 import type { GeneralResponse } from '../domain/outcome.ts';
 import { getTimestampSource, PlaybackMode } from '../domain/playback.ts';
 import { isEmptyRecordingList } from '../domain/recordings.ts';
+import { findDataLimit } from './find-data-limit.ts';
 import { type StartDeps, startStream } from './start-stream.ts';
 
 export interface StartPlaybackRequest extends MediaAddressOptions {
@@ -35,6 +36,8 @@ export async function startPlayback(
     port: config.MEDIA_HISTORY_PORT,
     allowlist: config.DEVICE_HOST_ALLOWLIST,
   });
+  // Recordings of the sub stream may not exist, so only a refusal limits playback.
+  await findDataLimit(deps, imei, context);
   const { startTime, endTime } = toCameraSpan(request.startMs, request.endMs, await deps.utcOffsets.get(imei, context));
   const { server, tcpPort, udpPort } = address;
   const hasSpeed = playbackMode === PlaybackMode.fastForward || playbackMode === PlaybackMode.keyFrameRewind;

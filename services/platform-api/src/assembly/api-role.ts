@@ -7,6 +7,7 @@ import { serveApiKeys } from '../domains/api-keys/handlers.ts';
 import { serveCaptures } from '../domains/captures/handlers.ts';
 import { resumeCaptures } from '../domains/captures/resume-captures.ts';
 import { CommandWorker, workerTimings } from '../domains/commands/command-worker.ts';
+import { serveDataLimits } from '../domains/data-usage/handlers.ts';
 import { servePartners } from '../domains/partners/handlers.ts';
 import { serveVehicles } from '../domains/vehicles/handlers.ts';
 import { serveVideoAccess } from '../domains/video-access/handlers.ts';
@@ -96,6 +97,7 @@ function serveBusRequests(
   for (const server of [
     ...serveApiKeys(bus, records, onError),
     ...serveVehicles(bus, records, onError),
+    serveDataLimits(bus, deps, onError),
     serveSessions(bus, { ...deps, ...roleDeps }, onError),
     serveVideoAccess(bus, { records, ...roleDeps }, onError),
     ...servePartners(deps, onError),

@@ -4,6 +4,7 @@ import { purgeDedupe, purgeEntries } from '../domains/audit/retention.ts';
 import { purgeExpiredAuth } from '../domains/auth/retention.ts';
 import { processOrders } from '../domains/billing/use-cases.ts';
 import { removeOldCommands } from '../domains/commands/use-cases.ts';
+import { removeOldUsage } from '../domains/data-usage/use-cases.ts';
 import { purgeArchivedNames } from '../domains/drivers/queries.ts';
 import { removeExpiredAddresses } from '../domains/geocoding/retention.ts';
 import { syncTerminals } from '../domains/geofences/terminal-sync.ts';
@@ -63,6 +64,7 @@ export const jobs: readonly Job[] = [
   { name: 'lost clips', everyMs: dayMs, runSlice: (deps, slice) => removeLostClips(deps, slice) },
   { name: 'storage of media', everyMs: dayMs, runSlice: (deps, slice) => recalculateAllUsage(deps, slice) },
   { name: 'media that was removed', everyMs: dayMs, runSlice: (deps, slice) => deleteOldRemovals(deps, slice) },
+  { name: 'data volume', everyMs: dayMs, run: (deps) => removeOldUsage(deps) },
   { name: 'areas of terminals', everyMs: minuteMs, run: (deps) => syncTerminals(deps) },
   // Retention is counted in days, so an hourly run is sufficient.
   {

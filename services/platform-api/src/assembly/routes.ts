@@ -10,6 +10,7 @@ import { captureRoutes } from '../domains/captures/routes.ts';
 import { commandRoutes } from '../domains/commands/routes.ts';
 import { dashboardConfigRoutes } from '../domains/dashboard-config/routes.ts';
 import { dashcamRoutes } from '../domains/dashcam/routes.ts';
+import { dataUsageRoutes } from '../domains/data-usage/routes.ts';
 import { dealerRoutes } from '../domains/dealers/routes.ts';
 import { documentRoutes } from '../domains/documents/routes.ts';
 import { downloadRoutes } from '../domains/downloads/routes.ts';
@@ -59,6 +60,7 @@ const routeFactories: readonly RouteFactory[] = [
   unassignedDeviceRoutes,
   (deps) => positionRoutes(deps, (...args) => findNotificationTimes(deps, ...args)),
   dashcamRoutes,
+  dataUsageRoutes,
   captureRoutes,
   broadcastRoutes,
   mediaRoutes,

@@ -1,6 +1,7 @@
 import { DurableConsumer, decodeJson, type MediaStored, mediaStored, mediaStoredSubject } from '@fleet/bus';
 import type { Running } from '@fleet/service-kit';
 import { assignFile, completeCapture } from '../domains/captures/files.ts';
+import { countSentBytes } from '../domains/data-usage/use-cases.ts';
 import { captureTime } from '../domains/media/capture-time.ts';
 import { changeMedia } from '../domains/media/commands.ts';
 import { createMediaPreview, newPreviewFields } from '../domains/media/previews.ts';
@@ -56,6 +57,7 @@ async function recordStoredFile(deps: EventConsumerDeps, stored: MediaStored): P
   const vehicle = await findOwner(deps, stored);
   if (vehicle === null)
     return deleteUnrecordedFile(deps, { _id: key, file, accountId: stored.attachment?.accountId ?? null });
+  await countFile(deps, vehicle, stored);
   const takenAtMs = takenAtIfKnown(vehicle, stored);
   const captureId = await assignFile(deps, vehicle, stored, { mediaKey: key, takenAtMs });
   const fields = { ...(await toMediaFields(deps, vehicle, stored, file)), captureId };
@@ -63,6 +65,15 @@ async function recordStoredFile(deps: EventConsumerDeps, stored: MediaStored): P
   const media = await createMediaPreview(deps, recorded, previewWaitMs);
   await completeCapture(deps, media, captureId);
   await notifyAndLink(deps, vehicle, media, stored);
+}
+
+/** Counts the bytes of a file that a terminal sent; one that was recorded from a stream has been counted there. */
+async function countFile(deps: EventConsumerDeps, vehicle: Vehicle, stored: MediaStored): Promise<void> {
+  const { attachment, channel, fileId, multimediaId, receivedAtMs: atMs, sizeBytes } = stored;
+  if (attachment === null && multimediaId === null) return;
+  const kind = attachment === null ? 'picture' : 'upload';
+  const span = { session: `file-${fileId}`, fromBytes: 0, toBytes: sizeBytes };
+  await countSentBytes(deps, [{ vehicle, kind, channelId: channel, atMs, ...span }]);
 }
 
 /** Handles a repeated event: completes steps that a crash interrupted. */

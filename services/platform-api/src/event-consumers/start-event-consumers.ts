@@ -1,5 +1,6 @@
 import type { Running } from '@fleet/service-kit';
 import type { ReturningTerminals } from '../telemetry/publish-positions.ts';
+import { startDataUsageConsumer } from './data-usage.ts';
 import { startMediaFileConsumer } from './media-files.ts';
 import { type OnlineStatusTimings, startOnlineStatusConsumer } from './online-status/online-status-consumer.ts';
 import { startDurableConsumers } from './start-durable-consumers.ts';
@@ -23,6 +24,7 @@ export function startEventConsumers(deps: EventConsumerDeps, timings?: OnlineSta
   const onlineStatus = startOnlineStatusConsumer(deps, timings);
   const durableConsumers = startDurableConsumers(deps, 'events', () => [
     ...terminalHandlers.map((handler) => startTerminalMessageConsumer(deps, handler)),
+    startDataUsageConsumer(deps),
     startMediaFileConsumer(deps),
     startUploadConsumer(deps),
   ]);

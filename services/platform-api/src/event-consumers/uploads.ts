@@ -9,6 +9,7 @@ import {
 } from '@fleet/bus';
 import { type Running, videoMimeType } from '@fleet/service-kit';
 import { type UploadRecord, UploadRepository, type UploadStatus } from '@fleet/storage';
+import { countSentBytes } from '../domains/data-usage/use-cases.ts';
 import { publishDownload } from '../domains/downloads/publish-download.ts';
 import { formatInOffset } from '../domains/downloads/responses.ts';
 import { createMediaPreview, newPreviewFields } from '../domains/media/previews.ts';
@@ -104,6 +105,11 @@ async function handleEnd(deps: EventConsumerDeps, change: UploadChange): Promise
   if (isOfOtherAccount(vehicle, record)) return;
   const type = notificationTypes[change.status];
   const { channel, filesize, filename, status, uploadId, atMs } = change;
+  // What a camera sends to an external server is unknown.
+  if (filesize > 0 && change.external !== true) {
+    const span = { session: `clip-${uploadId}`, fromBytes: 0, toBytes: filesize };
+    await countSentBytes(deps, [{ vehicle, kind: 'upload', channelId: channel, atMs, ...span }]);
+  }
   if (type !== undefined) {
     const attributes = {
       video_id: uploadId,

@@ -65,6 +65,8 @@ export const accountRetention: Readonly<Record<string, RetentionPolicy>> = {
   media: 'with files',
   media_removals: 'with files',
   media_usage: 'in time',
+  data_usage: 'in time',
+  data_budget_notices: 'in time',
 };
 
 /** Collections that belong to no account. Documents of devices and webhooks are removed with their owner. */

@@ -91,6 +91,7 @@ export const englishTexts = {
   video_upload_failed: ['Video upload failed', 'A recording could not be uploaded.'],
   media_captured: ['Picture captured', 'A camera has taken a requested picture.'],
   storage_quota: ['Storage nearly full', 'The media storage of the vehicle is nearly full.'],
+  data_budget: ['Data budget', 'The vehicle has used most or all of its data budget of the month.'],
   command_failed: ['Command failed', 'A command to the terminal has failed.'],
   webhook_disabled: ['Webhook disabled', 'A webhook is failing, or was disabled because of failures.'],
   unknown_alarm: ['Unknown alarm', 'The terminal reported an unknown alarm.'],

@@ -106,6 +106,7 @@ export const typeDefinitions: readonly TypeDefinition[] = [
   row('video_upload_failed', 'video', 'info', off, 'platform'),
   row('media_captured', 'video', 'info', off, 'platform'),
   row('storage_quota', 'system', 'warning', on, 'platform'),
+  row('data_budget', 'video', 'warning', on, 'platform'),
   row('command_failed', 'system', 'warning', on, 'platform'),
   row('webhook_disabled', 'system', 'warning', on, 'platform'),
   row('unknown_alarm', 'device', 'info', off, 'platform'),

@@ -352,6 +352,10 @@ export const translations: Readonly<Record<string, Readonly<Record<Language, Tex
     es: ['Almacenamiento casi lleno', 'El almacenamiento de medios del vehículo está casi lleno.'],
     zh: ['存储空间将满', '车辆的媒体存储空间将满。'],
   },
+  data_budget: {
+    es: ['Presupuesto de datos', 'El vehículo ha usado casi todo o todo su presupuesto mensual de datos.'],
+    zh: ['流量预算', '车辆本月的流量预算即将用完或已用完。'],
+  },
   command_failed: {
     es: ['Comando fallido', 'Un comando al terminal ha fallado.'],
     zh: ['指令失败', '发给终端的指令失败。'],

@@ -15,7 +15,14 @@ export const defaultPreferences = (user: { language: string; timezone: string })
   map: { style: 'streets', center: null, zoom: 10, follow: false, clusters: true },
   notifications: { push: true, sms: false, email: false, sound: true, quiet_hours: null },
   default_group_id: null,
-  video: { stream_type: 'LOW', grid: 4, audio: true },
+  video: {
+    stream_type: 'LOW',
+    grid: 4,
+    audio: true,
+    data_budget_mb: null,
+    over_budget: 'notify',
+    vehicle_data_budgets: [],
+  },
   dashboard: {},
 });
 

@@ -46,10 +46,24 @@ const notificationFields = {
   sound: Type.Boolean(),
   quiet_hours: orNull(quietHours),
 };
+/** What happens to new streams of a vehicle whose data budget is spent. */
+const overBudget = stringEnum(['notify', 'sub_stream', 'refuse'], {
+  description:
+    'When the budget of the month is spent. notify: only a notification. sub_stream: live video in low quality only. refuse: neither live video nor playback starts.',
+});
+const budget = nullableField(
+  Type.Integer({ minimum: 1, maximum: 100_000_000, description: 'Million bytes a month; null: no budget.' }),
+);
 const videoFields = {
   stream_type: stringEnum(['LOW', 'HIGH']),
   grid: Type.Integer({ minimum: 1, maximum: 36 }),
   audio: Type.Boolean(),
+  data_budget_mb: budget,
+  over_budget: overBudget,
+  vehicle_data_budgets: Type.Array(
+    Type.Object({ vehicle_id: recordId, data_budget_mb: budget, over_budget: overBudget }),
+    { maxItems: 1_000, description: 'Vehicles with another budget than `data_budget_mb`.' },
+  ),
 };
 const plainFields = {
   language: Type.String({

@@ -79,6 +79,13 @@ export async function knownPreferences(
   return { values: merged(defaultPreferences(user), given), explicit: given.notifications ?? {} };
 }
 
+/** Returns the video preferences of a user. Does not create a record. */
+export async function findVideoPreferences({ records }: Store, userId: number): Promise<Preferences['video']> {
+  const stored = await findPreferences(records, userId);
+  const { video } = defaultPreferences({ language: 'en', timezone: 'UTC' });
+  return { ...video, ...(stored === null ? {} : (parsed(stored) as Partial<Preferences>).video) };
+}
+
 /** Updates a user's preferences. Absent fields do not change, also within nested objects. */
 export async function writePreferences(
   deps: Pick<Deps, 'records' | 'log'>,
