@@ -48,6 +48,8 @@ export const mediaStored = defineEvent({
     /** Time of capture on the terminal's own clock (`2026-11-22T10:00:00`), if known. */
     takenAt: Type.Union([Type.String({ pattern: '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d$' }), Type.Null()]),
     receivedAtMs: milliseconds,
+    /** When a clip that was recorded from live video begins; absent for other files. */
+    startedAtMs: Type.Optional(milliseconds),
     /** Capture that recorded the file from live video; absent for files that the terminal sent. */
     captureId: Type.Optional(fileId),
     place: Type.Union([

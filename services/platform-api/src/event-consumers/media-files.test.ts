@@ -97,6 +97,15 @@ describe('a stored picture', () => {
     expect(liveEvents.of('media', id)[0]).toEqual(published);
   });
 
+  it('that was recorded from live video has the time of its begin', async () => {
+    const { id, imei } = await newVehicle();
+    const receivedAtMs = Date.now();
+    const times = { receivedAtMs, startedAtMs: receivedAtMs - 10_000, multimediaId: null };
+    await publishMediaStored(harness, storedPicture(imei, pod.id, { kind: 'video', mimeType: 'video/mp4', ...times }));
+    await waitFor(async () => (await mediaOf(id)).length === 1);
+    expect((await mediaOf(id))[0]?.['taken_at']).toBe(new Date(receivedAtMs - 10_000).toISOString());
+  });
+
   it('is one file and one notification for repeated events, and counts once', async () => {
     const { id, imei } = await newVehicle();
     const stored = storedPicture(imei, pod.id);

@@ -125,7 +125,7 @@ async function findOwner(
 }
 
 async function toMediaFields(deps: EventConsumerDeps, vehicle: Vehicle, stored: MediaStored, file: FileLocation) {
-  const { attachment, channel, imei, kind, mimeType, place, receivedAtMs, sizeBytes, source, takenAt } = stored;
+  const { attachment, channel, imei, kind, mimeType, place, receivedAtMs, sizeBytes, source, startedAtMs, takenAt } = stored;
   return {
     accountId: vehicle.accountId,
     mediaKey: fileKey(file),
@@ -136,7 +136,10 @@ async function toMediaFields(deps: EventConsumerDeps, vehicle: Vehicle, stored: 
     source,
     mimeType,
     sizeBytes,
-    takenAt: captureTime(takenAt, vehicle.cameraUtcOffset, receivedAtMs),
+    takenAt:
+      startedAtMs === undefined
+        ? captureTime(takenAt, vehicle.cameraUtcOffset, receivedAtMs)
+        : new Date(startedAtMs),
     receivedAt: new Date(receivedAtMs),
     latitude: place?.latitude ?? null,
     longitude: place?.longitude ?? null,

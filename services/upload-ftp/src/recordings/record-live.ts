@@ -26,7 +26,7 @@ const overheadMs = 15_000;
  * the terminal has sent.
  */
 export async function recordLive(deps: LiveRecordingDeps, request: LiveRecording, signal: AbortSignal): Promise<void> {
-  const { imei, channel, kind, captureId } = request;
+  const { imei, channel, kind, captureId, durationSeconds } = request;
   const url = await findStreamUrl(deps, request, signal);
   const file = await openFile(deps, imei);
   try {
@@ -37,6 +37,7 @@ export async function recordLive(deps: LiveRecordingDeps, request: LiveRecording
     await file.discard();
     throw error;
   }
+  const receivedAtMs = Date.now();
   await deps.media.store(file, {
     imei,
     channel,
@@ -46,7 +47,9 @@ export async function recordLive(deps: LiveRecordingDeps, request: LiveRecording
     source: 'capture',
     multimediaId: null,
     takenAt: null,
-    receivedAtMs: Date.now(),
+    receivedAtMs,
+    // A clip is recorded in real time.
+    ...(kind === 'video' ? { startedAtMs: receivedAtMs - durationSeconds * 1_000 } : {}),
     place: null,
     attachment: null,
     fileIdSeed: captureId,
