@@ -7,7 +7,7 @@ import { audit } from '../audit/use-cases.ts';
 import { assertSubscriptions } from '../billing/subscriptions.ts';
 import type { Vehicle } from '../vehicles/schema.ts';
 import { type VisibleVehicle, visibleVehicle } from '../vehicles/visibility.ts';
-import { callDevice, type RequestTrace } from './call-device.ts';
+import { callDevice, type RequestTrace, withDeadline } from './call-device.ts';
 import type { GetStreamQuery, StartStreamBody, StopStreamBody, StreamType } from './schema.ts';
 import { readStreamState } from './stream-state.ts';
 
@@ -47,8 +47,9 @@ export async function startStream(
   caller: Caller,
   vehicleId: number,
   body: StartStreamBody,
-  trace: RequestTrace,
+  request: RequestTrace,
 ): Promise<VehicleStream> {
+  const trace = withDeadline(request);
   const visible = await visibleVehicle(deps, caller, vehicleId, 'live_video');
   const { vehicle } = visible;
   const channel = body.channel_id ?? defaultChannel;
@@ -62,8 +63,8 @@ export async function startStream(
   const dataType = hasAudio ? audioAndVideoDataType : videoDataType;
   // Only a type that the caller names switches a running stream.
   const switchedBy = body.stream_type === undefined ? {} : { switchedBy: `user:${caller.userId}` };
-  const request = { imei: camera.imei, channel, dataType, streamType, ...switchedBy };
-  const { result } = await callDevice((options) => callUseCase(bus, deviceApi.startLive, request, options), trace);
+  const start = { imei: camera.imei, channel, dataType, streamType, ...switchedBy };
+  const { result } = await callDevice((options) => callUseCase(bus, deviceApi.startLive, start, options), trace);
   if (result !== 'success')
     throw new AppError('upstream_error', `The camera refused to stream on channel ${channel} (${result}).`);
   await audit(deps, caller, 'video.start', { type: 'vehicles', id: vehicleId }, { channel_id: channel });
@@ -121,13 +122,14 @@ export async function stopStreams(
   if (force) assertMayForce(visible);
   const { vehicle } = visible;
   const imei = requireImei(vehicle);
+  const withinDeadline = withDeadline(trace);
   const channels = channel === undefined ? cameraChannels(vehicle) : [channel];
   const streams: VehicleStream[] = [];
   for (const each of channels) {
     const state = await readStreamState(deps, imei, each);
     if (state === null) continue;
     const isContinued = !force && (await isWatchedByOthers(deps, caller, state));
-    const ended = isContinued ? state : await stopStream(deps, state, trace);
+    const ended = isContinued ? state : await stopStream(deps, state, withinDeadline);
     streams.push({ vehicle, imei, mayTalk: mayTalk(visible), state: ended });
   }
   if (streams.length === 0 && channel !== undefined)
