@@ -5,12 +5,11 @@ import {
   createDocumentSender,
   createErrorHandlers,
   getRequestContext,
-  originsOf,
-  parseOrigins,
   serveSwaggerUi,
 } from '@fleet/service-kit';
 import type { Express, RequestHandler } from 'express';
 import { DeviceAuthorizer } from './access/device-authorizer.ts';
+import { getPermittedOrigins } from './access/permitted-origins.ts';
 import type { RateLimits } from './access/rate-limits.ts';
 import { apiBasePath, createApiDocument, createVideoDocument, partnerBasePath } from './api-document.ts';
 import type { Deps } from './deps.ts';
@@ -89,8 +88,4 @@ export function createVideoService(deps: Deps, httpDeps: { limits: RateLimits })
 
 /** Pages of the platform are of another origin than the video service. */
 const allowPages = ({ config }: Pick<Deps, 'config'>): RequestHandler =>
-  allowOrigins(
-    config.CORS_ORIGINS === undefined
-      ? originsOf(config.PUBLIC_BASE_URL)
-      : parseOrigins('CORS_ORIGINS', config.CORS_ORIGINS),
-  );
+  allowOrigins(getPermittedOrigins(config));

@@ -257,3 +257,18 @@ describe('an open talk', () => {
     audit.stop();
   });
 });
+
+describe('talk without authentication', () => {
+  it('is 403 for pages of origins that are not configured, and open to the others', async () => {
+    const page = 'https://fleet.example';
+    const trusting = await harness.startService({ ...settings, DEVICE_API_AUTH: 'off', PUBLIC_BASE_URL: page });
+    const path = `/${await camera()}/1/talk`;
+    await expect(talk(path, { origin: 'https://evil.example' }, trusting)).rejects.toThrow('403');
+    for (const headers of [{ origin: page }, {}]) {
+      const websocket = await talk(path, headers, trusting);
+      websocket.close();
+      await once(websocket, 'close');
+      await waitFor(() => pod.talks.size === 0, 'the end of the talk');
+    }
+  });
+});

@@ -3,6 +3,7 @@ import { assertWebsocketOffered } from '@fleet/service-kit/websocket';
 import { Type } from 'typebox';
 import { canonicalImei } from '../access/device-authorizer.ts';
 import { assertMayForce } from '../access/guard.ts';
+import { assertOriginPermitted } from '../access/permitted-origins.ts';
 import type { Deps } from '../deps.ts';
 import { createCommandContext } from '../routes/command-context.ts';
 import { channel, imei } from '../routes/parameters.ts';
@@ -47,6 +48,8 @@ export const talk = (deps: Deps) =>
     requiredRight: () => 'command',
     handle: async ({ params, query, context }) => {
       assertWebsocketOffered(context);
+      // Otherwise the token is the credential.
+      if (deps.config.DEVICE_API_AUTH === 'off') assertOriginPermitted(deps.config, context.request.get('origin'));
       const request = { imei: canonicalImei(params.imei), channel: params.channel, isForced: query.force === true };
       if (request.isForced) assertMayForce(await deps.guard.findAccess(request.imei, { errors }, context));
       await runTalk(deps, request, context, createCommandContext(deps, context));
