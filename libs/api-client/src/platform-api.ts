@@ -846,6 +846,28 @@ export type paths = {
         patch?: never;
         trace?: never;
     };
+    "/api/vehicles/{vehicleId}/data-usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the data volume of a vehicle
+         * @description Returns the bytes that the device of a vehicle sent in a month: video by channel and kind, pictures, and uploads. Video is included within 60 seconds. The budget is that of the owning user of the vehicle.
+         *
+         *     Roles: `superadmin`, `dealer`, `owner`, `admin`, `manager`, `viewer`, `driver`. The key requires the scope `video`.
+         */
+        get: operations["getDataUsage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/vehicles/{vehicleId}/dashcam-media-capture": {
         parameters: {
             query?: never;
@@ -3196,6 +3218,34 @@ export type components = {
             /** @description Whether the installation sends invitations and reset links by mail. */
             mail: boolean;
         };
+        DataUsage: {
+            vehicle_id: number;
+            /**
+             * @description YYYY-MM, in the time zone of the vehicle.
+             * @example 2026-11
+             */
+            month: string;
+            /** @description Received over JT/T 1078, headers included: live video, playback and talk. */
+            bytes: number;
+            /** @description Pictures that the terminal sent. */
+            picture_bytes: number;
+            /** @description Uploaded clips and files of alarms. */
+            upload_bytes: number;
+            channels: {
+                channel_id: number;
+                /** @enum {string} */
+                kind: "live" | "playback" | "talk";
+                /** @description The part of `bytes`. */
+                bytes: number;
+            }[];
+            budget: {
+                /** @description Of each month, for all kinds of data. */
+                bytes: number;
+                used_percent: number;
+                /** @enum {string} */
+                over_budget: "notify" | "sub_stream" | "refuse";
+            } | null;
+        };
         Dealer: {
             id: number;
             /**
@@ -4089,6 +4139,24 @@ export type components = {
                 stream_type: "LOW" | "HIGH";
                 grid: number;
                 audio: boolean;
+                /** @description Million bytes a month; null: no budget. */
+                data_budget_mb: number | null;
+                /**
+                 * @description When the budget of the month is spent. notify: only a notification. sub_stream: live video in low quality only. refuse: neither live video nor playback starts.
+                 * @enum {string}
+                 */
+                over_budget: "notify" | "sub_stream" | "refuse";
+                /** @description Vehicles with another budget than `data_budget_mb`. */
+                vehicle_data_budgets: {
+                    vehicle_id: number;
+                    /** @description Million bytes a month; null: no budget. */
+                    data_budget_mb: number | null;
+                    /**
+                     * @description When the budget of the month is spent. notify: only a notification. sub_stream: live video in low quality only. refuse: neither live video nor playback starts.
+                     * @enum {string}
+                     */
+                    over_budget: "notify" | "sub_stream" | "refuse";
+                }[];
             };
             /** @description Free-form data of web pages, at most 16 KiB of JSON. */
             dashboard: {
@@ -11340,6 +11408,121 @@ export interface operations {
             };
         };
     };
+    getDataUsage: {
+        parameters: {
+            query?: {
+                /** @description YYYY-MM; by default this month in the time zone of the vehicle. */
+                month?: string;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the vehicle.
+                 * @example 7
+                 */
+                vehicleId: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["DataUsage"];
+                        meta?: {
+                            /** @description JSON pointers to the ignored fields of the body. */
+                            ignored_fields?: string[];
+                        };
+                    };
+                };
+            };
+            /** @description The request is not valid. `details` lists each fault. */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description The API key or the token is missing or not valid. */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description The role or the key lacks the permission, or key and token belong to different accounts. */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description The vehicle is not visible. */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            408: components["responses"]["RequestTimeout"];
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            431: components["responses"]["HeadersTooLarge"];
+            /** @description Unexpected server error. */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description A backend is unavailable, or the request took too long. */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+        };
+    };
     captureDashcamMedia: {
         parameters: {
             query?: {
@@ -18154,6 +18337,24 @@ export interface operations {
                         stream_type?: "LOW" | "HIGH";
                         grid?: number;
                         audio?: boolean;
+                        /** @description Million bytes a month; null: no budget. */
+                        data_budget_mb?: number | null;
+                        /**
+                         * @description When the budget of the month is spent. notify: only a notification. sub_stream: live video in low quality only. refuse: neither live video nor playback starts.
+                         * @enum {string}
+                         */
+                        over_budget?: "notify" | "sub_stream" | "refuse";
+                        /** @description Vehicles with another budget than `data_budget_mb`. */
+                        vehicle_data_budgets?: {
+                            vehicle_id: number;
+                            /** @description Million bytes a month; null: no budget. */
+                            data_budget_mb: number | null;
+                            /**
+                             * @description When the budget of the month is spent. notify: only a notification. sub_stream: live video in low quality only. refuse: neither live video nor playback starts.
+                             * @enum {string}
+                             */
+                            over_budget: "notify" | "sub_stream" | "refuse";
+                        }[];
                     };
                     /** @description Free-form data of web pages, at most 16 KiB of JSON. */
                     dashboard?: {

@@ -87,5 +87,4 @@ export function createVideoService(deps: Deps, httpDeps: { limits: RateLimits })
 }
 
 /** Pages of the platform are of another origin than the video service. */
-const allowPages = ({ config }: Pick<Deps, 'config'>): RequestHandler =>
-  allowOrigins(getPermittedOrigins(config));
+const allowPages = ({ config }: Pick<Deps, 'config'>): RequestHandler => allowOrigins(getPermittedOrigins(config));

@@ -173,7 +173,16 @@ function createStreams(config: Config, owner: { podId: string; url: string }, de
   });
   const streamSwitch = new StreamSwitch({ ...deps, registry, renewClaim: (id, claim) => claims.renew(id, claim) });
   const counters: IngestCounters = { connections: 0, unsolicited: 0, invalidSims: 0, droppedPending: 0 };
-  return { registry, claims, eventPublisher, streamSwitch, profiles, hls: new HlsOutputs(log), counters, usageReporter };
+  return {
+    registry,
+    claims,
+    eventPublisher,
+    streamSwitch,
+    profiles,
+    hls: new HlsOutputs(log),
+    counters,
+    usageReporter,
+  };
 }
 
 async function assemble(config: Config, pod: string, adminPort: number, deps: Deps): Promise<MediaService> {

@@ -22,6 +22,7 @@ export function toPartnerCode({ code, status }: AppError): { code: number; isDev
     case 'camera_busy':
     case 'state_conflict':
     case 'quota_exceeded':
+    case 'data_budget_spent':
       return { code: partnerCodes.refused, isDeviceOutcome: true };
     // Nothing was sent: the token is valid, so 1004 would mislead.
     case 'permission_denied':

@@ -12,7 +12,7 @@ const packageUrl = new URL('../../', import.meta.url);
 const documented = readFileSync(new URL('README.md', packageUrl), 'utf8')
   .split('\n')
   .map((line) => line.split('|').map((cell) => cell.trim().replaceAll('`', '')))
-  .filter(([, name, stream]) => name !== undefined && /^[A-Z]+$/.test(stream ?? '') && /^[a-z-]+$/.test(name))
+  .filter(([, name, stream]) => name !== undefined && /^[A-Z_]+$/.test(stream ?? '') && /^[a-z-]+$/.test(name))
   .map(([, name = '', stream = '', subject = '', _purpose, file = '']) => ({ name, stream, subject, file }));
 
 describe('durable consumers of platform-api', () => {

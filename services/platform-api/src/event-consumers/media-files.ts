@@ -125,7 +125,8 @@ async function findOwner(
 }
 
 async function toMediaFields(deps: EventConsumerDeps, vehicle: Vehicle, stored: MediaStored, file: FileLocation) {
-  const { attachment, channel, imei, kind, mimeType, place, receivedAtMs, sizeBytes, source, startedAtMs, takenAt } = stored;
+  const { attachment, channel, imei, kind, mimeType, place, receivedAtMs, sizeBytes, source, startedAtMs, takenAt } =
+    stored;
   return {
     accountId: vehicle.accountId,
     mediaKey: fileKey(file),
@@ -137,9 +138,7 @@ async function toMediaFields(deps: EventConsumerDeps, vehicle: Vehicle, stored: 
     mimeType,
     sizeBytes,
     takenAt:
-      startedAtMs === undefined
-        ? captureTime(takenAt, vehicle.cameraUtcOffset, receivedAtMs)
-        : new Date(startedAtMs),
+      startedAtMs === undefined ? captureTime(takenAt, vehicle.cameraUtcOffset, receivedAtMs) : new Date(startedAtMs),
     receivedAt: new Date(receivedAtMs),
     latitude: place?.latitude ?? null,
     longitude: place?.longitude ?? null,

@@ -8,5 +8,4 @@ export const serveDataLimits = (
   bus: Bus,
   deps: Pick<Deps, 'database' | 'records'>,
   onError: (error: unknown) => void,
-): Running =>
-  serve(bus, findLimitRequest, { queue: 'platform-api', onError }, ({ imei }) => findDataLimit(deps, imei));
+): Running => serve(bus, findLimitRequest, { queue: 'platform-api', onError }, ({ imei }) => findDataLimit(deps, imei));

@@ -56,9 +56,7 @@ export function summarizeUsage(
       bytes: (channels.get(key)?.bytes ?? 0) + countBytes(record),
     });
   }
-  const listed = [...channels.values()].toSorted(
-    (a, b) => a.channel_id - b.channel_id || a.kind.localeCompare(b.kind),
-  );
+  const listed = [...channels.values()].toSorted((a, b) => a.channel_id - b.channel_id || a.kind.localeCompare(b.kind));
   return {
     bytes: listed.reduce((sum, { bytes }) => sum + bytes, 0),
     picture_bytes: ofKind('picture'),
