@@ -118,6 +118,19 @@ export const requestSchemas = {
       }
     }
   },
+  "checkPasswordToken": {
+    "type": "object",
+    "required": [
+      "token"
+    ],
+    "properties": {
+      "token": {
+        "type": "string",
+        "minLength": 1,
+        "maxLength": 256
+      }
+    }
+  },
   "resetPassword": {
     "type": "object",
     "required": [
@@ -171,7 +184,7 @@ export const requestSchemas = {
     "properties": {
       "code": {
         "type": "string",
-        "pattern": "^\\d{6}$"
+        "pattern": "^(\\d{6}|[a-zA-Z2-9]{5}-?[a-zA-Z2-9]{5})$"
       }
     }
   },
@@ -311,6 +324,10 @@ export const requestSchemas = {
       },
       "disabled": {
         "type": "boolean"
+      },
+      "two_factor_enabled": {
+        "type": "boolean",
+        "const": false
       }
     }
   },
@@ -2699,6 +2716,57 @@ export const requestSchemas = {
           },
           "audio": {
             "type": "boolean"
+          },
+          "data_budget_mb": {
+            "minimum": 1,
+            "maximum": 100000000,
+            "type": [
+              "integer",
+              "null"
+            ]
+          },
+          "over_budget": {
+            "type": "string",
+            "enum": [
+              "notify",
+              "sub_stream",
+              "refuse"
+            ]
+          },
+          "vehicle_data_budgets": {
+            "type": "array",
+            "items": {
+              "type": "object",
+              "required": [
+                "vehicle_id",
+                "data_budget_mb",
+                "over_budget"
+              ],
+              "properties": {
+                "vehicle_id": {
+                  "type": "integer",
+                  "minimum": 1,
+                  "maximum": 9007199254740991
+                },
+                "data_budget_mb": {
+                  "minimum": 1,
+                  "maximum": 100000000,
+                  "type": [
+                    "integer",
+                    "null"
+                  ]
+                },
+                "over_budget": {
+                  "type": "string",
+                  "enum": [
+                    "notify",
+                    "sub_stream",
+                    "refuse"
+                  ]
+                }
+              }
+            },
+            "maxItems": 1000
           }
         }
       },

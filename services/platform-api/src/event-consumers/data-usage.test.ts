@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type DataUsageReported, dataUsageSubject, findDataLimit, request, type UploadChanged } from '@fleet/bus';
+import { type DataUsageReported, dataUsageSubject, findDataLimit, request } from '@fleet/bus';
 import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { removeOldUsage } from '../domains/data-usage/use-cases.ts';
@@ -102,7 +102,7 @@ describe('GET /api/vehicles/:vehicleId/data-usage', () => {
     await publishMediaStored(harness, picture);
     await publishMediaStored(harness, picture, { again: true });
     await publishMediaStored(harness, storedPicture(imei, 'test-pod', { multimediaId: null, sizeBytes: 77 }));
-    const upload: UploadChanged = {
+    const upload = {
       uploadId: randomUUID().replaceAll('-', '').slice(0, 24),
       imei,
       channel: 1,
