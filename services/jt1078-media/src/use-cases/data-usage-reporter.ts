@@ -104,7 +104,7 @@ export class DataUsageReporter {
     const sessions = [...this.#sessions.values()]
       .filter(({ counters, confirmedBytes }) => counters.bytes > confirmedBytes)
       .slice(0, maxUsageSpans);
-    this.#forgetEnded();
+    this.#deleteEnded();
     if (sessions.length === 0) return null;
     const spans = sessions.map(({ name, id, counters, confirmedBytes }) => ({
       session: name,
@@ -120,10 +120,10 @@ export class DataUsageReporter {
   #confirm({ payload, sessions }: Report): void {
     for (const [index, session] of sessions.entries())
       session.confirmedBytes = payload.spans[index]?.toBytes ?? session.confirmedBytes;
-    this.#forgetEnded();
+    this.#deleteEnded();
   }
 
-  #forgetEnded(): void {
+  #deleteEnded(): void {
     for (const [counters, { hasEnded, confirmedBytes }] of this.#sessions)
       if (hasEnded && confirmedBytes >= counters.bytes) this.#sessions.delete(counters);
   }

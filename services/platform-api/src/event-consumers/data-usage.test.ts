@@ -126,7 +126,7 @@ describe('GET /api/vehicles/:vehicleId/data-usage', () => {
     expect((await theirs.get(`/api/vehicles/${id}/data-usage`)).status).toBe(404);
   });
 
-  it('survives invalid reports, and forgets months after two years', async () => {
+  it('survives invalid reports, and deletes months after two years', async () => {
     const { id, imei } = await newVehicle();
     await harness.bus.js.publish(dataUsageSubject('test'), 'nothing');
     await report({ imei, session: 'not a session!' });
