@@ -13,7 +13,7 @@ export const addUsage = (database: Database, records: readonly UsageRecord[]): P
     records.map(({ _id, fromBytes, toBytes, ...fields }) => ({
       updateOne: {
         filter: { _id },
-        update: { $setOnInsert: fields, $min: { fromBytes }, $max: { toBytes } } as object,
+        update: { $setOnInsert: fields, $min: { fromBytes }, $max: { toBytes } },
         upsert: true,
       },
     })),
