@@ -42,6 +42,9 @@ const customerName = 'fleet-customer';
 /** Fragment of an address that follows a log-in outside this page, such as the sign-in link of a local start. */
 const signedInFragment = '#signed-in';
 
+/** Paths of the user and of the user's own account, also while the page shows the account of a customer. */
+const ownPaths = ['/api/auth/', '/api/accounts', '/api/user/generate-websocket-token', '/api/user-preferences'];
+
 interface AccessToken {
   readonly token: string;
   readonly expiresAtMs: number;
@@ -67,6 +70,10 @@ export class Session {
   constructor(baseUrl: string) {
     this.api = createPlatformClient({ baseUrl, getCredentials: () => this.getCredentials() });
     this.api.use({
+      onRequest: ({ request, schemaPath }) => {
+        if (ownPaths.some((path) => schemaPath.startsWith(path))) request.headers.delete('x-account-id');
+        return request;
+      },
       onResponse: ({ response }) => {
         if (response.status === 401) void this.#checkSession();
       },

@@ -42,6 +42,8 @@ const mantineVariables = {
   '--mantine-color-default-border': 'var(--fleet-border)',
   '--mantine-color-default': 'var(--fleet-surface)',
   '--mantine-color-action-filled': 'var(--fleet-moving)',
+  '--mantine-color-action-filled-hover': 'var(--fleet-moving)',
+  '--mantine-color-critical-filled-hover': 'var(--fleet-critical)',
   '--mantine-color-action-text': 'var(--fleet-moving)',
   '--mantine-color-action-outline': 'var(--fleet-moving)',
   '--mantine-color-critical-filled': 'var(--fleet-critical)',
