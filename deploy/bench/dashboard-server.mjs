@@ -103,7 +103,7 @@ const page = { pagination: { total: 0, limit: 100, offset: 0 } };
 const responses = {
   '/api/auth/refresh': () => ({ data: { access_token: 'bench', expires_in: 86_400, refresh_token: null } }),
   '/api/auth/me': () => ({ data: user }),
-  '/api/user-preferences/me': () => ({ data: { language: 'en', timezone: 'UTC' } }),
+  '/api/user-preferences/me': () => ({ data: { language: 'en', timezone: 'UTC', dashboard: { single_keys: true } } }),
   '/api/user/generate-websocket-token': (port) => ({
     token: 'bench',
     expires_in: 300,

@@ -7,7 +7,7 @@ import { pathOfLetter } from './pages.ts';
 const sequenceMs = 1_500;
 
 /** Returns whether a key belongs to the field or the control that has the focus. */
-function isTyping(target: EventTarget | null): boolean {
+export function isTyping(target: EventTarget | null): boolean {
   return (
     target instanceof HTMLElement &&
     (target.isContentEditable || ['INPUT', 'TEXTAREA', 'SELECT'].includes(target.tagName))

@@ -1,8 +1,6 @@
 import { Button, NativeSelect, TextInput } from '@mantine/core';
-import { useHotkeys } from '@mantine/hooks';
 import { IconAlertOctagon, IconX } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
-import { useRef } from 'react';
 import { useTranslation } from 'react-i18next';
 import { fleetSorts, type StateFilter } from '../../../common/live/fleet-query.ts';
 import { useVisibleSlots } from '../../../common/live/live-context.ts';
@@ -26,13 +24,11 @@ interface FleetSideProps {
 export function FleetSide({ search, groups, collapsedIds, onCollapse, onChange }: FleetSideProps) {
   const { t } = useTranslation('map');
   const { view, hasLoaded } = useVisibleSlots();
-  const input = useRef<HTMLInputElement>(null);
-  useHotkeys([['/', () => input.current?.focus()]]);
   const group = groups.find(({ id }) => id === search.group);
   return (
     <>
       <TextInput
-        ref={input}
+        data-search
         aria-label={t('search')}
         placeholder={t('search')}
         value={search.q ?? ''}

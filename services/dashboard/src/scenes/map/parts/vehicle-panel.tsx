@@ -1,7 +1,7 @@
 import { Button, CloseButton, Group } from '@mantine/core';
-import { useHotkeys } from '@mantine/hooks';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
+import { useSingleKeys } from '../../../common/commands/use-single-keys.ts';
 import { useFormat, useNow } from '../../../common/format/preferences-context.ts';
 import { useVehicle, useVisibleSlots } from '../../../common/live/live-context.ts';
 import type { LiveVehicle } from '../../../common/live/live-store.ts';
@@ -25,10 +25,7 @@ export function VehiclePanel({ vehicleId, isFollowing, onFollow, onClose }: Vehi
   const { t } = useTranslation('map');
   const vehicle = useVehicle(vehicleId);
   const { hasLoaded } = useVisibleSlots();
-  useHotkeys([
-    ['Escape', onClose],
-    ['o', () => onFollow(!isFollowing)],
-  ]);
+  useSingleKeys({ Escape: onClose, o: () => onFollow(!isFollowing) });
   if (vehicle === undefined)
     return hasLoaded ? (
       <section className="map-panel card" aria-label={t('notFound')}>
@@ -154,10 +151,10 @@ function Actions({ vehicle: { id, permissions, channelIds }, isFollowing, onFoll
   const mayWatch = can('video') && permissions.includes('live_video');
   const live = `/video?tiles=${id}.${channelIds[0] ?? 1}`;
   const day = `/vehicles/${id}/day/${format.date(Date.now())}`;
-  useHotkeys([
-    ['l', () => void (mayWatch && navigate({ to: live }))],
-    ['d', () => void navigate({ to: day })],
-  ]);
+  useSingleKeys({
+    l: () => void (mayWatch && navigate({ to: live })),
+    d: () => void navigate({ to: day }),
+  });
   return (
     <Group mt="md" gap="sm">
       {mayWatch ? (
