@@ -32,7 +32,7 @@ interface FleetMapViewProps {
 
 /** The live map of all vehicles. Without WebGL 2 it gives the reason; the list beside it has the same facts. */
 export function FleetMapView(props: FleetMapViewProps) {
-  const { t } = useTranslation('map');
+  const { t } = useTranslation();
   const container = useRef<HTMLDivElement>(null);
   const { map, failure } = useFleetMap(container, props);
   const { view, hasLoaded } = useVisibleSlots();
@@ -47,7 +47,7 @@ export function FleetMapView(props: FleetMapViewProps) {
   if (failure !== null)
     return (
       <div className="fleet-map fleet-map-failure" role="alert">
-        {t('mapFailed', { reason: failure })}
+        {t('mapView.failed', { reason: failure })}
       </div>
     );
   const alarms = view.counts[vehicleStates.length] ?? 0;
@@ -62,7 +62,7 @@ export function FleetMapView(props: FleetMapViewProps) {
       className="fleet-map"
       data-stale={isStale}
       role="region"
-      aria-label={`${t('mapLabel', { count: view.matchedCount })}, ${t('mapAlarms', { count: alarms })}`}
+      aria-label={`${t('mapView.label', { count: view.matchedCount })}, ${t('mapView.alarms', { count: alarms })}`}
       onKeyDown={onKeyDown}
     />
   );

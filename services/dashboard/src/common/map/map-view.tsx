@@ -136,7 +136,7 @@ function setData(map: MapLibreMap, name: string, data: FeatureCollection): void 
 
 /** Shows vehicles by shape and colour on the base map, with clusters. The list beside it holds the same facts. */
 export function MapView({ vehicles, selectedId, isFollowing = false, track = [], onSelect, onMap }: MapViewProps) {
-  const { t } = useTranslation('map');
+  const { t } = useTranslation();
   const container = useRef<HTMLDivElement>(null);
   const [map, setMap] = useState<MapLibreMap | null>(null);
   const [failure, setFailure] = useState<string | null>(null);
@@ -187,9 +187,14 @@ export function MapView({ vehicles, selectedId, isFollowing = false, track = [],
       map?.easeTo({ center: [longitude, latitude] });
   }, [map, isFollowing, latitude, longitude]);
 
-  if (failure !== null) return <div role="alert">{t('mapFailed', { reason: failure })}</div>;
+  if (failure !== null) return <div role="alert">{t('mapView.failed', { reason: failure })}</div>;
   return (
-    <div ref={container} className="map-view" role="region" aria-label={t('mapLabel', { count: vehicles.length })} />
+    <div
+      ref={container}
+      className="map-view"
+      role="region"
+      aria-label={t('mapView.label', { count: vehicles.length })}
+    />
   );
 }
 
