@@ -36,6 +36,8 @@ export async function createMap(
     maxPitch: 0,
     dragRotate: false,
     pitchWithRotate: false,
+    // Names and numbers change twice a second: fading them would draw frames all the time.
+    fadeDuration: 0,
   });
   removal.addEventListener('abort', () => map.remove());
   map.touchZoomRotate.disableRotation();
