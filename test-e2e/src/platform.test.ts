@@ -134,6 +134,7 @@ function createRows(records: Records): readonly Row[] {
     ['GET', `/vehicles/${vehicle.id}/list-dashcam-media?channelId=1&kind=image`],
     ['GET', `/vehicles/${vehicle.id}/data-usage?month=2026-11`],
     ['GET', '/user/downloaded-dashcam-videos?status=completed'],
+    ['GET', `/vehicles/${vehicle.id}/recordings?from=2026-01-22T00:00:00Z&to=2026-01-22T12:00:00Z`],
     // The vehicle has no terminal; dashcam.test.ts has one.
     ['POST', `/vehicles/start-dashcam-stream/${vehicle.id}`, {}, 404],
     ['POST', `/vehicles/stop-dashcam-stream/${vehicle.id}`, {}, 404],

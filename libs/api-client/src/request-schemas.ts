@@ -1105,6 +1105,65 @@ export const requestSchemas = {
       }
     }
   },
+  "requestDownload": {
+    "type": "object",
+    "required": [
+      "vehicle_id",
+      "channel_id",
+      "from",
+      "to"
+    ],
+    "properties": {
+      "vehicle_id": {
+        "type": "integer",
+        "minimum": 1,
+        "maximum": 9007199254740991
+      },
+      "channel_id": {
+        "type": "integer",
+        "minimum": 1,
+        "maximum": 255
+      },
+      "from": {
+        "type": "string",
+        "maxLength": 40
+      },
+      "to": {
+        "type": "string",
+        "maxLength": 40
+      },
+      "networks": {
+        "type": "array",
+        "items": {
+          "type": "string",
+          "enum": [
+            "wifi",
+            "lan",
+            "mobile"
+          ]
+        },
+        "minItems": 1,
+        "maxItems": 3,
+        "uniqueItems": true
+      }
+    }
+  },
+  "controlDownload": {
+    "type": "object",
+    "required": [
+      "action"
+    ],
+    "properties": {
+      "action": {
+        "type": "string",
+        "enum": [
+          "pause",
+          "resume",
+          "cancel"
+        ]
+      }
+    }
+  },
   "createDriver": {
     "type": "object",
     "required": [

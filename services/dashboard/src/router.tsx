@@ -13,6 +13,7 @@ import { SignedIn } from './common/ui/signed-in.tsx';
 import { parseDaySearch } from './scenes/day/search.ts';
 import { parseEventsSearch } from './scenes/events/search.ts';
 import { parseMapSearch } from './scenes/map/search.ts';
+import { parseMediaSearch } from './scenes/media/search.ts';
 import { parseProfileSearch } from './scenes/profile/search.ts';
 import { parseVehiclesSearch } from './scenes/vehicles/search.ts';
 import { parseVideoSearch } from './scenes/video/search.ts';
@@ -118,6 +119,20 @@ const dayRoute = createRoute({
   component: lazyRouteComponent(() => import('./scenes/day/page.tsx'), 'DayPage'),
 });
 
+const mediaRoute = createRoute({
+  getParentRoute: () => appRoute,
+  path: '/media',
+  validateSearch: parseMediaSearch,
+  component: lazyRouteComponent(() => import('./scenes/media/page.tsx'), 'MediaPage'),
+});
+
+const vehicleMediaRoute = createRoute({
+  getParentRoute: () => appRoute,
+  path: '/vehicles/$vehicleId/media',
+  validateSearch: parseMediaSearch,
+  component: lazyRouteComponent(() => import('./scenes/media/page.tsx'), 'VehicleMediaPage'),
+});
+
 const profileRoute = createRoute({
   getParentRoute: () => appRoute,
   path: '/profile/{-$tab}',
@@ -152,6 +167,8 @@ const routeTree = rootRoute.addChildren([
   appRoute.addChildren([
     mapRoute,
     dayRoute,
+    mediaRoute,
+    vehicleMediaRoute,
     videoRoute,
     eventsRoute,
     vehiclesRoute,

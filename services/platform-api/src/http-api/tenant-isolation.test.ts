@@ -112,6 +112,8 @@ const refusedToOwnTenant: Readonly<Record<string, readonly number[]>> = {
   startDashcamStream: [503],
   getDashcamStream: [503],
   captureDashcamMedia: [503],
+  requestDownload: [503],
+  controlDownload: [503],
   // No text-to-speech provider is configured.
   broadcastVoice: [503],
 };
@@ -131,6 +133,8 @@ const unauditedOperations: Readonly<Record<string, string>> = {
   pushPartnerPositions: 'telemetry of a partner',
   receiveSms: 'stored in the chat log',
   receiveVoice: 'stored in the chat log',
+  requestDownload: 'audited when the camera accepts; none is connected',
+  controlDownload: 'audited when the camera accepts; none is connected',
   stopDashcamStream: 'audited for each stream that it stops; none runs',
   replyToSupportTicket: 'the ticket names the author of each reply',
 };

@@ -1,4 +1,4 @@
-import { IconBell, IconCar, IconLogout, IconMap, IconUser, IconVideo } from '@tabler/icons-react';
+import { IconBell, IconCar, IconLogout, IconMap, IconPhoto, IconUser, IconVideo } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { Outlet } from '@tanstack/react-router';
 import { lazy, Suspense } from 'react';
@@ -57,6 +57,9 @@ export function AppShell() {
           {...(critical === undefined ? {} : { badge: critical })}
         />
         <NavLink to="/vehicles" icon={<IconCar size={20} aria-hidden />} label={t('nav.vehicles')} />
+        {can('video') ? (
+          <NavLink to="/media" icon={<IconPhoto size={20} aria-hidden />} label={t('nav.media')} />
+        ) : null}
         <span className="spacer" />
         <Commands />
         <AccountLinks />

@@ -1,5 +1,5 @@
 import { getRouteApi } from '@tanstack/react-router';
-import { useEffect } from 'react';
+import { useEffect, useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Vehicle } from '../../common/fleet/vehicle.ts';
 import { getDateOf, getDaySpan, isDate } from '../../common/timeline/time-scale.ts';
@@ -31,6 +31,7 @@ function DayOfVehicle({ vehicle }: { vehicle: Vehicle }) {
   const search = route.useSearch();
   const navigate = route.useNavigate();
   const date = chooseDate(params.date, search.t, vehicle.timezone);
+  const day = useMemo(() => getDaySpan(date, vehicle.timezone), [date, vehicle.timezone]);
   useEffect(() => {
     if (date !== params.date) void navigate({ params: (before) => ({ ...before, date }), search, replace: true });
   }, [date, params.date, navigate, search]);
@@ -46,8 +47,10 @@ function DayOfVehicle({ vehicle }: { vehicle: Vehicle }) {
         key={date}
         vehicle={vehicle}
         date={date}
-        day={getDaySpan(date, vehicle.timezone)}
+        day={day}
         initialMs={search.t === undefined ? null : search.t * 1_000}
+        channelId={search.ch}
+        onChannel={(ch) => void navigate({ search: (before) => ({ ...before, ch }), replace: true })}
         onDate={open}
         onTime={(timeMs) =>
           void navigate({ search: (before) => ({ ...before, t: Math.floor(timeMs / 1_000) }), replace: true })

@@ -1,12 +1,11 @@
 import type { components, PlatformClient } from '@fleet/api-client';
-import { useQuery } from '@tanstack/react-query';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useSession } from '../../common/session/session-context.ts';
 import type { TimeSpan } from '../../common/timeline/time-scale.ts';
 import type { Fix } from './model.ts';
 
 export type EventRecord = components['schemas']['Notification'];
 export type Trip = components['schemas']['Trip'];
-export type Download = components['schemas']['Download'];
 
 const pageSize = 200;
 /** A day with ten reports a second is cut, which no terminal sends. */
@@ -76,4 +75,25 @@ export function useDayEvents(vehicleId: number, day: TimeSpan) {
     queryKey: ['listNotifications', 'day', vehicleId, day.fromMs],
     queryFn: () => listEvents(api, vehicleId, day),
   });
+}
+
+export type Recordings = components['schemas']['Recordings'];
+
+/** Returns the recordings on the cameras on a day, and the mutation that queries the cameras. */
+export function useRecordings(vehicleId: number, { fromMs, toMs }: TimeSpan, enabled: boolean) {
+  const { api } = useSession();
+  const queries = useQueryClient();
+  const queryKey = ['listRecordings', vehicleId, fromMs];
+  const list = async (refresh: boolean): Promise<Recordings> => {
+    const query = { from: String(fromMs), to: String(Math.min(toMs, Date.now())), refresh };
+    const { data } = await api.GET('/api/vehicles/{vehicleId}/recordings', { params: { path: { vehicleId }, query } });
+    if (data === undefined) throw new Error('The server returned no recordings.');
+    return data.data;
+  };
+  const recordings = useQuery({ queryKey, enabled: enabled && fromMs < Date.now(), queryFn: () => list(false) });
+  const refresh = useMutation({
+    mutationFn: () => list(true),
+    onSuccess: (found) => queries.setQueryData(queryKey, found),
+  });
+  return { recordings: recordings.data, refresh };
 }

@@ -65,6 +65,7 @@ function VehicleDetails({ vehicle, tab }: { vehicle: Vehicle; tab: VehicleTab })
 
 function VehicleTitle({ vehicle }: { vehicle: Vehicle }) {
   const { t } = useTranslation('vehicle');
+  const can = useCan();
   const live = useLivePosition(vehicle.id);
   const state = live?.state ?? vehicle.state;
   return (
@@ -83,6 +84,11 @@ function VehicleTitle({ vehicle }: { vehicle: Vehicle }) {
         <Button size="xs" variant="default" component={Link} to={`/vehicles/${vehicle.id}/day/today`}>
           {t('day')}
         </Button>
+        {can('video') ? (
+          <Button size="xs" variant="default" component={Link} to={`/vehicles/${vehicle.id}/media`}>
+            {t('media')}
+          </Button>
+        ) : null}
       </Group>
     </Group>
   );

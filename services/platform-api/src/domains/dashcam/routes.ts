@@ -5,6 +5,7 @@ import { type PlatformRoute, platformRoute } from '../../access/platform-route.t
 import type { Deps } from '../../platform/deps.ts';
 import { recordId } from '../../platform/schemas.ts';
 import { createStreamUrls } from '../video-access/stream-urls.ts';
+import { getRecordings, recordingsQuery, recordingsSchema } from './recordings.ts';
 import { toStreamResponse } from './responses.ts';
 import {
   getStreamQuery,
@@ -40,6 +41,7 @@ export function dashcamRoutes(deps: Deps): PlatformRoute[] {
       createStreamUrls(deps, caller, { imei, channel: state.channel, isMainStream, mayTalk }),
     );
   return [
+    recordingsRoute(deps),
     platformRoute({
       method: 'post',
       path: '/vehicles/start-dashcam-stream/:vehicleId',
@@ -105,3 +107,29 @@ export function dashcamRoutes(deps: Deps): PlatformRoute[] {
     }),
   ];
 }
+
+const recordingsRoute = (deps: Deps): PlatformRoute =>
+  platformRoute({
+    method: 'get',
+    path: '/vehicles/:vehicleId/recordings',
+    operationId: 'listRecordings',
+    summary: 'List recordings on the cameras',
+    description:
+      'Returns the stored copy of the last lists of the cameras, also while the vehicle is offline. With `refresh=true` the camera is queried first, and its list replaces the copy.',
+    tags,
+    access,
+    timeoutMs,
+    allowHead: false,
+    params,
+    query: recordingsQuery,
+    response: singleSchema(recordingsSchema),
+    errors: {
+      403: 'The permission `history_video` on the vehicle is missing, or the API key has no scope video.',
+      404: 'The vehicle is not visible or, with `refresh`, its device is not connected or the camera is disabled.',
+      502: 'The camera refused, or its response could not be read.',
+      504: 'The device did not respond within 90 seconds.',
+    },
+    handle: async ({ params: { vehicleId }, query, context }) => ({
+      data: await getRecordings(deps, getCaller(context), vehicleId, query, { correlationId: context.requestId }),
+    }),
+  });

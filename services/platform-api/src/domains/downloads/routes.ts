@@ -12,9 +12,10 @@ import { getCaller } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
 import type { Deps } from '../../platform/deps.ts';
 import { mediaUrlBuilder } from '../media/urls.ts';
+import { controlDownload, requestDownload } from './clips.ts';
 import { cancelMp4, requestMp4 } from './mp4.ts';
 import { toDownloadResponse } from './responses.ts';
-import { downloadResponseSchema, listDownloadsQuery } from './schema.ts';
+import { controlDownloadBody, downloadResponseSchema, listDownloadsQuery, requestDownloadBody } from './schema.ts';
 import { listDownloads } from './use-cases.ts';
 
 const tags = ['Media'];
@@ -42,8 +43,67 @@ export const downloadRoutes = (deps: Deps): PlatformRoute[] => [
       return pageResponse({ items: items.map((download) => toDownloadResponse(download, urlOf)), total }, paging);
     },
   }),
+  ...clipRoutes(deps),
   ...mp4Routes(deps),
 ];
+
+/** Above the 90 seconds that a device has to respond. */
+const deviceTimeoutMs = 95_000;
+
+const clipErrors = {
+  403: 'A permission on the vehicle is missing: `history_video` or `commands`.',
+  502: 'The camera refused, or its response could not be read.',
+  504: 'The device did not respond in time.',
+} as const;
+
+function clipRoutes(deps: Deps): PlatformRoute[] {
+  const common = { method: 'post', tags, access, timeoutMs: deviceTimeoutMs } as const;
+  return [
+    platformRoute({
+      ...common,
+      path: '/dashcam-downloads',
+      operationId: 'requestDownload',
+      summary: 'Request a clip from a camera',
+      description:
+        'Makes the camera upload its recording of a channel and a time. Returns the existing upload of a clip that has one. The websocket event `upload` shows the progress.',
+      body: requestDownloadBody,
+      response: singleSchema(downloadResponseSchema),
+      extraSuccesses: { 202: 'Requested.' },
+      returns200: false,
+      errors: {
+        ...clipErrors,
+        404: 'The vehicle is not visible, its device is not connected, or the camera is disabled.',
+        409: 'The camera is uploading another clip.',
+      },
+      handle: async ({ body, context }) => {
+        const caller = getCaller(context);
+        const download = await requestDownload(deps, caller, body, { correlationId: context.requestId });
+        return new Reply(202, { data: toDownloadResponse(download, mediaUrlBuilder(deps, caller.userId)) });
+      },
+    }),
+    platformRoute({
+      ...common,
+      path: '/dashcam-downloads/:videoId/control',
+      operationId: 'controlDownload',
+      summary: 'Pause, resume or cancel an upload',
+      description: 'Returns the upload after the action. A canceled upload has no file.',
+      params: mp4Params,
+      body: controlDownloadBody,
+      response: singleSchema(downloadResponseSchema),
+      errors: {
+        ...clipErrors,
+        404: 'There is no such download, or its device is not connected.',
+        409: 'The action does not fit the status, the status changed concurrently, or the camera is busy with another upload.',
+      },
+      handle: async ({ params, body, context }) => {
+        const caller = getCaller(context);
+        const trace = { correlationId: context.requestId };
+        const download = await controlDownload(deps, caller, params.videoId, body, trace);
+        return { data: toDownloadResponse(download, mediaUrlBuilder(deps, caller.userId)) };
+      },
+    }),
+  ];
+}
 
 const mp4Path = '/dashcam-downloads/:videoId/mp4';
 const mp4Params = Type.Object({

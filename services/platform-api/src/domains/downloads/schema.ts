@@ -53,6 +53,37 @@ export const downloadResponseSchema = Type.Object(
 );
 export type DownloadResponse = Static<typeof downloadResponseSchema>;
 
+/** Networks of a camera, in the order of their bits in 0x9206. */
+export const networks = ['wifi', 'lan', 'mobile'] as const;
+
+const clipTime = (description: string) =>
+  Type.String({ ...timeParameter, description: `${description} RFC 3339, or milliseconds since 1970.` });
+
+export const requestDownloadBody = Type.Object(
+  {
+    vehicle_id: recordId,
+    channel_id: Type.Integer({ minimum: 1, maximum: 255, description: 'Camera channel.' }),
+    from: clipTime('Beginning of the clip, rounded down to a second.'),
+    to: clipTime('End of the clip, at most 60 minutes later.'),
+    networks: Type.Optional(
+      Type.Array(stringEnum(networks), {
+        minItems: 1,
+        maxItems: networks.length,
+        uniqueItems: true,
+        description: 'Networks over which the camera may upload. Default: all.',
+      }),
+    ),
+  },
+  { title: 'RequestDownload' },
+);
+export type RequestDownloadBody = Static<typeof requestDownloadBody>;
+
+export const controlDownloadBody = Type.Object(
+  { action: stringEnum(['pause', 'resume', 'cancel'], { description: 'Canceling deletes the received bytes.' }) },
+  { title: 'ControlDownload' },
+);
+export type ControlDownloadBody = Static<typeof controlDownloadBody>;
+
 export const listDownloadsQuery = Type.Object({
   ...paginationQuery,
   sort: sortParameter(['id'], { default: '-id' }),

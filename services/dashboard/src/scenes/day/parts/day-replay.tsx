@@ -1,21 +1,26 @@
 import { Button, Group } from '@mantine/core';
 import { useEffect, useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { useDownloads } from '../../../common/downloads/queries.ts';
 import type { Vehicle } from '../../../common/fleet/vehicle.ts';
 import { useFormat } from '../../../common/format/preferences-context.ts';
 import { TrackMap } from '../../../common/map/track-map.tsx';
+import { useCan } from '../../../common/session/session-context.ts';
 import type { Lane } from '../../../common/timeline/lanes.ts';
 import { type Playhead, useCreatePlayhead, usePlayhead } from '../../../common/timeline/playhead.ts';
 import { TimeBar } from '../../../common/timeline/time-bar.tsx';
 import { formatClockTime, type TimeSpan } from '../../../common/timeline/time-scale.ts';
 import { toSeverity } from '../../../common/ui/marks.tsx';
 import { Failure, Loading } from '../../../common/ui/states.tsx';
+import { findClipsOfDay, toChannelLanes, toChannels } from '../clips.ts';
 import { type Fix, findFix, longestGapMs, type Stop, toStateSegments, toStopMarks, toStops } from '../model.ts';
-import { type EventRecord, useDayEvents, useFixes, useTrips } from '../queries.ts';
+import { type EventRecord, useDayEvents, useFixes, useRecordings, useTrips } from '../queries.ts';
+import { ClipPanel } from './clip-panel.tsx';
 import { DayHeader } from './day-header.tsx';
 import { DayLists } from './day-lists.tsx';
 import { Transport } from './transport.tsx';
 import { useReplayKeys } from './use-replay-keys.ts';
+import { VideoPane } from './video-pane.tsx';
 
 interface DayReplayProps {
   readonly vehicle: Vehicle;
@@ -23,13 +28,16 @@ interface DayReplayProps {
   readonly day: TimeSpan;
   /** Time in the address; null: the first movement. */
   readonly initialMs: number | null;
+  /** Camera in the address; undefined: the first one. */
+  readonly channelId: number | undefined;
+  readonly onChannel: (channelId: number) => void;
   readonly onDate: (date: string) => void;
   /** Called when the playhead rests. */
   readonly onTime: (timeMs: number) => void;
 }
 
 /** One playhead drives map, video, chart and lists. */
-export function DayReplay({ vehicle, date, day, initialMs, onDate, onTime }: DayReplayProps) {
+export function DayReplay({ vehicle, date, day, initialMs, channelId, onChannel, onDate, onTime }: DayReplayProps) {
   const { t } = useTranslation('day');
   const fixes = useFixes(vehicle.id, day);
   const trips = useTrips(vehicle.id, day);
@@ -37,6 +45,10 @@ export function DayReplay({ vehicle, date, day, initialMs, onDate, onTime }: Day
   const playhead = useCreatePlayhead(day, initialMs ?? day.fromMs);
   const data = useDayData(vehicle, day, fixes.data ?? none, trips.data ?? none, events.data ?? none);
   const [hasLists, setHasLists] = useState(false);
+  const video = useVideo(vehicle, day, channelId);
+  const lanes = useMemo(() => [...data.lanes, ...video.lanes], [data.lanes, video.lanes]);
+  const [selection, setSelection] = useState<TimeSpan | null>(null);
+  const [isSelecting, setIsSelecting] = useState(false);
   useReplayKeys(playhead);
   useTimeInAddress(playhead, onTime);
   useStartAtFirstTrip(playhead, initialMs, trips.data?.[0]?.started_at);
@@ -48,6 +60,7 @@ export function DayReplay({ vehicle, date, day, initialMs, onDate, onTime }: Day
       {failed === undefined ? null : <Failure error={failed.error} onRetry={() => void failed.refetch()} />}
       <div className="day-views">
         <ReplayMap vehicle={vehicle} playhead={playhead} data={data} />
+        {video.isPermitted ? <VideoPane {...video} playhead={playhead} onChannel={onChannel} /> : null}
       </div>
       <Group justify="space-between" gap="sm">
         <Transport playhead={playhead} jumps={data.jumps}>
@@ -64,18 +77,49 @@ export function DayReplay({ vehicle, date, day, initialMs, onDate, onTime }: Day
         day={day}
         timeZone={vehicle.timezone}
         playhead={playhead}
-        lanes={data.lanes}
-        selection={null}
-        isSelecting={false}
-        onSelect={() => undefined}
+        lanes={lanes}
+        selection={selection}
+        isSelecting={isSelecting}
+        onSelect={setSelection}
         describe={useDescribe(data, vehicle.timezone)}
       />
+      {video.isPermitted ? (
+        <ClipPanel
+          {...video}
+          vehicle={vehicle}
+          playhead={playhead}
+          selection={selection}
+          isSelecting={isSelecting}
+          onSelecting={setIsSelecting}
+          onSelect={setSelection}
+          onChannel={onChannel}
+        />
+      ) : null}
       {hasLists ? <DayLists timeZone={vehicle.timezone} {...data} onSeek={seek} /> : null}
     </>
   );
 }
 
 const none: readonly never[] = [];
+
+/** The newest requests; older clips of the day are on the media page. */
+const maxClips = 200;
+
+/** Returns the cameras, the clips of the day and their lanes. */
+function useVideo(vehicle: Vehicle, day: TimeSpan, chosenId: number | undefined) {
+  const { t } = useTranslation('day');
+  const isPermitted = useCan()('video');
+  const downloads = useDownloads({ vehicle: vehicle.id }, maxClips, isPermitted);
+  const { recordings, refresh } = useRecordings(vehicle.id, day, isPermitted);
+  const video = useMemo(() => {
+    const channels = toChannels(vehicle);
+    const clips = findClipsOfDay(downloads.data?.data ?? none, day);
+    const channelId = channels.find(({ id }) => id === chosenId)?.id ?? channels[0]?.id ?? 1;
+    const lanes = isPermitted ? toChannelLanes(channels, clips, recordings, (name) => t('cameraName', { name })) : none;
+    return { channels, channelId, clips, lanes, isPermitted };
+  }, [vehicle, day, chosenId, downloads.data, recordings, isPermitted, t]);
+  return { ...video, refresh };
+}
 
 interface DayData {
   readonly fixes: readonly Fix[];

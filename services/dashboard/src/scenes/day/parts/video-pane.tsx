@@ -1,0 +1,98 @@
+import { SegmentedControl } from '@mantine/core';
+import { useEffect, useRef } from 'react';
+import { useTranslation } from 'react-i18next';
+import type { Download } from '../../../common/downloads/download.ts';
+import { DownloadRow } from '../../../common/downloads/download-row.tsx';
+import { type Playhead, usePlayhead } from '../../../common/timeline/playhead.ts';
+import { type Channel, findClipAt, toClipSpan } from '../clips.ts';
+
+interface VideoPaneProps {
+  readonly channels: readonly Channel[];
+  readonly channelId: number;
+  readonly clips: readonly Download[];
+  readonly playhead: Playhead;
+  readonly onChannel: (channelId: number) => void;
+}
+
+/** The video at the playhead, from an uploaded clip. Without one the track plays alone. */
+export function VideoPane({ channels, channelId, clips, playhead, onChannel }: VideoPaneProps) {
+  const { t } = useTranslation('day');
+  const { timeMs } = usePlayhead(playhead);
+  const clip = findClipAt(clips, channelId, timeMs);
+  const url = clip?.mp4?.url ?? null;
+  return (
+    <section className="day-video card" aria-label={t('video')}>
+      <SegmentedControl
+        size="xs"
+        aria-label={t('camera')}
+        value={String(channelId)}
+        data={channels.map(({ id, name }) => ({ value: String(id), label: t('cameraName', { name }) }))}
+        onChange={(value) => onChannel(Number(value))}
+      />
+      {clip !== undefined && url !== null ? (
+        <ClipVideo
+          key={url}
+          url={url}
+          startMs={toClipSpan(clip).fromMs}
+          endMs={toClipSpan(clip).toMs}
+          playhead={playhead}
+        />
+      ) : clip === undefined ? (
+        <p className="day-hint">{t('noVideo')}</p>
+      ) : (
+        <>
+          <p className="day-hint">{t('noMp4')}</p>
+          <DownloadRow download={clip} />
+        </>
+      )}
+    </section>
+  );
+}
+
+interface ClipVideoProps {
+  readonly url: string;
+  readonly startMs: number;
+  readonly endMs: number;
+  readonly playhead: Playhead;
+}
+
+/** Plays an MP4 with the playhead: the clock of the video moves it. */
+function ClipVideo({ url, startMs, endMs, playhead }: ClipVideoProps) {
+  const { t } = useTranslation('day');
+  const video = useRef<HTMLVideoElement>(null);
+  const { isPlaying, rate, seeks } = usePlayhead(playhead);
+
+  useEffect(() => {
+    playhead.setSource('video');
+    return () => playhead.setSource('track');
+  }, [playhead]);
+
+  useEffect(() => {
+    if (video.current !== null) video.current.currentTime = Math.max(0, playhead.state.timeMs - startMs) / 1_000;
+    // Each seek of the user counts.
+  }, [playhead, startMs, seeks]);
+
+  useEffect(() => {
+    if (video.current === null) return;
+    video.current.playbackRate = rate;
+    // A video that cannot play leaves the playhead where it is; its error is displayed by the element.
+    if (isPlaying) video.current.play().catch(() => playhead.pause());
+    else video.current.pause();
+  }, [isPlaying, rate, playhead]);
+
+  return (
+    <video
+      ref={video}
+      src={url}
+      muted
+      playsInline
+      aria-label={t('clipPicture')}
+      onTimeUpdate={({ currentTarget }) => {
+        if (!currentTarget.seeking) playhead.follow(startMs + currentTarget.currentTime * 1_000);
+      }}
+      // The track continues after the clip.
+      onEnded={() => playhead.follow(endMs)}
+      onError={() => playhead.setSource('track')}
+    />
+  );
+}
