@@ -66,6 +66,7 @@ const bodies: SampleOverrides['bodies'] = {
   createWebhook: () => ({ url: 'https://93.184.216.34/new' }),
   createMiningDevice: () => ({ imei: digits(15) }),
   createGatewayOrder: () => ({ plan: 'basic', months: 1 }),
+  requestDownload: () => ({ from: '2026-01-22T06:00:00Z', to: '2026-01-22T06:01:00Z' }),
   createCommand: () => ({ type: 'text', params: { text: 'Hello' } }),
   pushPartnerHeartbeats: ({ names }) => ({ data_list: [{ deviceImei: names['miningImei'] }, { imei: names['imei'] }] }),
   receiveSms: () => ({ id: newWord(), from: '+14155550100', to: '+14155550199', text: 'Hello' }),
@@ -83,6 +84,7 @@ const bodies: SampleOverrides['bodies'] = {
 const known: SampleOverrides = {
   bodies,
   queries: {
+    listRecordings: () => ({ from: '2026-01-22T06:00:00Z', to: '2026-01-22T07:00:00Z' }),
     getDashcamMediaFile: ({ names }) => Object.fromEntries(new URL(String(names['mediaUrl'])).searchParams),
   },
 };
@@ -133,8 +135,6 @@ const unauditedOperations: Readonly<Record<string, string>> = {
   pushPartnerPositions: 'telemetry of a partner',
   receiveSms: 'stored in the chat log',
   receiveVoice: 'stored in the chat log',
-  requestDownload: 'audited when the camera accepts; none is connected',
-  controlDownload: 'audited when the camera accepts; none is connected',
   stopDashcamStream: 'audited for each stream that it stops; none runs',
   replyToSupportTicket: 'the ticket names the author of each reply',
 };

@@ -94,13 +94,13 @@ async function findListed({ database }: Pick<Deps, 'database'>, videoId: string)
 
 /** Cameras know whole seconds. Throws 400 for an empty or too long clip, or one in the future. */
 function toClipSpan({ from, to }: RequestDownloadBody): { readonly startMs: number; readonly endMs: number } {
-  const startMs = Math.floor((parseTimestamp(from, 'from')?.getTime() ?? 0) / 1_000) * 1_000;
-  const endMs = Math.ceil((parseTimestamp(to, 'to')?.getTime() ?? 0) / 1_000) * 1_000;
-  if (endMs <= startMs) throw validationError([{ path: '/to', message: 'must be after from' }]);
-  if (endMs - startMs > longestClipMs)
+  const fromMs = parseTimestamp(from, 'from')?.getTime() ?? 0;
+  const toMs = parseTimestamp(to, 'to')?.getTime() ?? 0;
+  if (toMs <= fromMs) throw validationError([{ path: '/to', message: 'must be after from' }]);
+  if (toMs - fromMs > longestClipMs)
     throw validationError([{ path: '/to', message: 'must be at most 60 minutes after from' }]);
-  if (startMs > Date.now()) throw validationError([{ path: '/from', message: 'must be in the past' }]);
-  return { startMs, endMs };
+  if (fromMs > Date.now()) throw validationError([{ path: '/from', message: 'must be in the past' }]);
+  return { startMs: Math.floor(fromMs / 1_000) * 1_000, endMs: Math.ceil(toMs / 1_000) * 1_000 };
 }
 
 /** Returns the networks as the bits of 0x9206. */

@@ -50,6 +50,16 @@ export const downloadRoutes = (deps: Deps): PlatformRoute[] => [
 /** Above the 90 seconds that a device has to respond. */
 const deviceTimeoutMs = 95_000;
 
+/** Without a pattern: an invalid body is named before an unknown id. */
+const controlParams = Type.Object({
+  videoId: Type.String({
+    minLength: 1,
+    maxLength: 64,
+    description: 'The `video_id` of a download.',
+    examples: ['65f1c0a2b3d4e5f60718293a'],
+  }),
+});
+
 const clipErrors = {
   403: 'A permission on the vehicle is missing: `history_video` or `commands`.',
   502: 'The camera refused, or its response could not be read.',
@@ -87,7 +97,7 @@ function clipRoutes(deps: Deps): PlatformRoute[] {
       operationId: 'controlDownload',
       summary: 'Pause, resume or cancel an upload',
       description: 'Returns the upload after the action. A canceled upload has no file.',
-      params: mp4Params,
+      params: controlParams,
       body: controlDownloadBody,
       response: singleSchema(downloadResponseSchema),
       errors: {
