@@ -9,7 +9,7 @@ import { Empty } from '../../common/ui/states.tsx';
 import { Clips } from './parts/clips.tsx';
 import { Files } from './parts/files.tsx';
 import { filesPerPage } from './queries.ts';
-import { downloadStatuses, type MediaKind, type MediaSearch, mediaKinds } from './search.ts';
+import { downloadStatuses, type MediaSearch, mediaKinds } from './search.ts';
 import './media.css';
 
 const mediaRoute = getRouteApi('/app/media');
@@ -90,7 +90,7 @@ function Filters({ search, isOfVehicle, onChange }: FiltersProps) {
         aria-label={t('kind')}
         value={kind}
         data={mediaKinds.map((value) => ({ value, label: t(`kinds.${value}`) }))}
-        onChange={(value) => onChange({ kind: value === 'clips' ? undefined : (value as MediaKind) })}
+        onChange={(value) => onChange({ kind: value === 'clips' ? undefined : value })}
       />
       {isOfVehicle ? null : (
         <NativeSelect
