@@ -18,11 +18,11 @@ export function Commands() {
   useShortcuts({ openPalette, openHelp });
   return (
     <>
-      <button type="button" onClick={openPalette} aria-keyshortcuts="Control+K">
+      <button type="button" className="nav-secondary" onClick={openPalette} aria-keyshortcuts="Control+K">
         <IconSearch size={20} aria-hidden />
         <span>{t('nav.search')}</span>
       </button>
-      <button type="button" onClick={openHelp} aria-keyshortcuts="?">
+      <button type="button" className="nav-secondary" onClick={openHelp} aria-keyshortcuts="?">
         <IconKeyboard size={20} aria-hidden />
         <span>{t('nav.keys')}</span>
       </button>
