@@ -1,0 +1,107 @@
+import { waitFor } from '@fleet/testing';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { type Dashcam, Dashcams } from './testing/dashcams.ts';
+import { killProcess, waitForRestart, waitUntilHealthy } from './testing/faults.ts';
+import { type DedicatedHarness, leaseHarness } from './testing/harness.ts';
+import { Person } from './testing/person.ts';
+
+// Services are killed and restarted, and video is counted in real time.
+jest.setTimeout(240_000);
+
+const usageTimeoutMs = 90_000;
+
+let harness: DedicatedHarness;
+let dashcams: Dashcams;
+let owner: Person;
+beforeAll(async () => {
+  harness = await leaseHarness();
+  dashcams = await Dashcams.open(harness);
+  owner = await Person.logInOwner(harness);
+}, 240_000);
+afterAll(() => harness?.stop(), 90_000);
+
+async function countBytes({ vehicleId }: Dashcam): Promise<number> {
+  try {
+    return Number((await owner.request('GET', `/vehicles/${vehicleId}/data-usage`))['bytes']);
+  } catch {
+    // The service restarts.
+    return 0;
+  }
+}
+
+const start = ({ vehicleId }: Dashcam, body: object = {}) =>
+  owner.send('POST', `/vehicles/start-dashcam-stream/${vehicleId}`, body);
+const stop = ({ vehicleId }: Dashcam) =>
+  owner.send('POST', `/vehicles/stop-dashcam-stream/${vehicleId}`, { channel_id: 1, force: true });
+const countSentBytes = ({ terminal }: Dashcam): number =>
+  terminal.cameras.records.reduce((sum, { bytesSent }) => sum + bytesSent, 0);
+
+/** Waits until the count no longer changes. */
+async function waitForFinalBytes(dashcam: Dashcam): Promise<number> {
+  let last = -1;
+  let sinceMs = performance.now();
+  return waitFor(
+    async () => {
+      const bytes = await countBytes(dashcam);
+      if (bytes !== last) sinceMs = performance.now();
+      last = bytes;
+      return performance.now() - sinceMs > 12_000 && bytes;
+    },
+    'the last report',
+    usageTimeoutMs,
+  );
+}
+
+describe('the data volume of a vehicle', () => {
+  it('is what its camera sent', async () => {
+    const dashcam = await dashcams.create();
+    expect((await start(dashcam)).status).toBe(200);
+    await waitFor(async () => (await countBytes(dashcam)) > 50_000, 'the first reports', usageTimeoutMs);
+    expect((await stop(dashcam)).status).toBe(200);
+    const counted = await waitForFinalBytes(dashcam);
+    // The last packets may arrive after the end of the stream.
+    const sentBytes = countSentBytes(dashcam);
+    expect(counted).toBeLessThanOrEqual(sentBytes);
+    expect(counted).toBeGreaterThan(sentBytes * 0.9);
+  });
+
+  it.each(['jt1078-media', 'platform-telemetry'])('counts nothing twice although %s is killed', async (name) => {
+    const dashcam = await dashcams.create();
+    expect((await start(dashcam)).status).toBe(200);
+    await waitFor(async () => (await countBytes(dashcam)) > 50_000, 'the first reports', usageTimeoutMs);
+    const pid = killProcess(harness, name);
+    await waitForRestart(harness, name, pid);
+    await waitUntilHealthy(harness);
+    const before = await waitFor(() => countBytes(dashcam), 'the count', usageTimeoutMs);
+    await waitFor(async () => (await start(dashcam)).status === 200, 'the stream', usageTimeoutMs);
+    await waitFor(async () => (await countBytes(dashcam)) > before + 50_000, 'more reports', usageTimeoutMs);
+    await stop(dashcam);
+    const counted = await waitForFinalBytes(dashcam);
+    expect(counted).toBeGreaterThan(before + 50_000);
+    expect(counted).toBeLessThanOrEqual(countSentBytes(dashcam));
+  });
+});
+
+describe('a data budget that is spent', () => {
+  const setBudget = async ({ vehicleId }: Dashcam, overBudget: string): Promise<void> => {
+    const budget = { vehicle_id: vehicleId, data_budget_mb: 1, over_budget: overBudget };
+    const video = { vehicle_data_budgets: [budget] };
+    await owner.request('PUT', '/user-preferences/me', { video });
+  };
+
+  it('raises notifications, then limits new streams to the sub stream, or refuses them', async () => {
+    const dashcam = await dashcams.create();
+    await setBudget(dashcam, 'sub_stream');
+    expect((await start(dashcam, { stream_type: 'HIGH' })).body).toMatchObject({ data: { stream_type: 'HIGH' } });
+    const notices = async () =>
+      dashcams.client.listAll(`/notifications?vehicle_id=${dashcam.vehicleId}&type=data_budget`);
+    await waitFor(async () => (await notices()).length === 2, 'both notifications', usageTimeoutMs);
+    await stop(dashcam);
+    expect((await start(dashcam, { stream_type: 'HIGH' })).body).toMatchObject({ data: { stream_type: 'LOW' } });
+    await stop(dashcam);
+    await setBudget(dashcam, 'refuse');
+    const refused = await start(dashcam);
+    expect([refused.status, refused.body]).toEqual([429, expect.objectContaining({ code: 'data_budget_spent' })]);
+    expect(await notices()).toHaveLength(2);
+  });
+});
