@@ -2,13 +2,14 @@
 // sizes. BASE selects another base image with Node.js; patterns of services may follow.
 //   BASE=localhost/node npm run images -- gateway
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { root } from './steps.mjs';
 
 const services = ['jt808-gateway', 'jt1078-media', 'device-api', 'platform-api', 'upload-ftp', 'webhook-dispatcher'];
 /** The reverse proxy of compose.yaml; it has no admin port. */
 const proxy = 'local';
-const adminPort = 9_090;
 const startTimeoutMs = 60_000;
 
 /** Settings without which a service does not start. The backends are absent: a live process waits for them. */
@@ -53,33 +54,53 @@ function sizeOf(service) {
   return image.size;
 }
 
-const isLive = () =>
-  fetch(`http://127.0.0.1:${adminPort}/livez`).then(
-    ({ ok }) => ok,
-    () => false,
-  );
+/** Returns an unused port: containers have the network of this machine. */
+async function findFreePort() {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  if (typeof address !== 'object' || address === null) throw new Error('The system returned no port.');
+  return address.port;
+}
+
+/** Returns whether a service of this name responds: another process on the port would have another name. */
+async function isLive(service, adminPort) {
+  try {
+    const { ok } = await fetch(`http://127.0.0.1:${adminPort}/livez`);
+    const metrics = await fetch(`http://127.0.0.1:${adminPort}/metrics`);
+    return ok && (await metrics.text()).includes(`service="${service}"`);
+  } catch {
+    // It does not listen yet.
+    return false;
+  }
+}
+
+/** Runs a service until standard input ends: signals to buildah do not reach the processes of a container. */
+const untilInputEnds =
+  'tini -s -- node --enable-source-maps dist/bundle/main.js & pid=$!; read -r _; kill $pid; wait $pid';
 
 /** Starts the image of a service and waits until it is live. Throws if it is not in time. */
 async function start(service) {
+  const adminPort = await findFreePort();
   const container = buildah('from', tagOf(service));
   const settings = { ...sampleSettings, ADMIN_PORT: String(adminPort), HOST: '127.0.0.1' };
   const env = Object.entries(settings).flatMap(([name, value]) => ['--env', `${name}=${value}`]);
-  const command = ['timeout', '120', 'tini', '--', 'node', '--enable-source-maps', 'dist/bundle/main.js'];
-  const args = ['run', '--isolation', 'chroot', ...env, container, '--', ...command];
-  // A process group of its own, so that the stop reaches the process in the container.
-  const child = spawn('buildah', args, { cwd: root, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
+  const args = ['run', '--isolation', 'chroot', ...env, container, '--', 'sh', '-c', untilInputEnds];
+  const child = spawn('buildah', args, { cwd: root, stdio: 'pipe' });
   let output = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (data) => (output += data));
   const ended = new Promise((resolve) => child.once('exit', resolve));
   try {
     const deadline = performance.now() + startTimeoutMs;
-    while (!(await isLive())) {
+    while (!(await isLive(service, adminPort))) {
       if (performance.now() > deadline || child.exitCode !== null)
         throw new Error(`${service} is not live:\n${output}`);
       await sleep(200);
     }
   } finally {
-    if (child.exitCode === null && child.pid !== undefined) process.kill(-child.pid, 'SIGTERM');
+    child.stdin.end();
     await ended;
     buildah('rm', container);
   }
