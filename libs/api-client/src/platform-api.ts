@@ -118,7 +118,7 @@ export type paths = {
         get?: never;
         put?: never;
         /**
-         * Check the token of a reset link or an invitation
+         * Check a reset or invitation token
          * @description Does not consume the token.
          *
          *     Requires no credentials.
@@ -876,7 +876,7 @@ export type paths = {
             cookie?: never;
         };
         /**
-         * Get the data volume of a vehicle
+         * Get a vehicle's data volume
          * @description Returns the bytes that the device of a vehicle sent in a month: video by channel and kind, pictures, and uploads. Video is included within 60 seconds. The budget is that of the owning user of the vehicle.
          *
          *     Roles: `superadmin`, `dealer`, `owner`, `admin`, `manager`, `viewer`, `driver`. The key requires the scope `video`.

@@ -127,6 +127,7 @@ describe('deleted vehicles', () => {
     messaging: 'history',
     billing: 'history of payments',
     captures: 'history',
+    'data-usage': 'history',
     drivers: "ends the driver's session",
     commands: 'cancels queued commands; other commands are history',
     geofences: 'removes the id from lists',

@@ -126,7 +126,7 @@ const passwordRoutes = (deps: Deps): PlatformRoute[] => [
     method: 'post',
     path: '/auth/password/check',
     operationId: 'checkPasswordToken',
-    summary: 'Check the token of a reset link or an invitation',
+    summary: 'Check a reset or invitation token',
     description: 'Does not consume the token.',
     tags,
     access: publicAccess,

@@ -11,7 +11,7 @@ export const dataUsageRoutes = (deps: Deps): PlatformRoute[] => [
     method: 'get',
     path: '/vehicles/:vehicleId/data-usage',
     operationId: 'getDataUsage',
-    summary: 'Get the data volume of a vehicle',
+    summary: "Get a vehicle's data volume",
     description:
       'Returns the bytes that the device of a vehicle sent in a month: video by channel and kind, pictures, and uploads. Video is included within 60 seconds. The budget is that of the owning user of the vehicle.',
     tags: ['Media'],
