@@ -1,13 +1,23 @@
 // The two stages that run jest, with their preparations. Each returns rows of { title, seconds, counts, files }.
 // Preparations count no tests, unless they fail.
-import { rmSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { createTemporaryFolder, runJest } from './jest-stage.mjs';
+import { root } from './steps.mjs';
 import { writeTestGroups } from './test-groups.mjs';
 
 /** More than the two cores: many files wait for the servers that they test. */
 const unitWorkers = 6;
 /** End-to-end tests spend more time waiting than computing. */
 const endToEndWorkers = 5;
+/** Browsers draw in software: more than two of them take the cores from the product that they test. */
+const browserWorkers = 2;
+
+/** Runs of the end-to-end tests: title, whether the files open a browser, and workers. */
+const endToEndRuns = /** @type {const} */ ([
+  ['End-to-end tests', false, endToEndWorkers],
+  ['End-to-end tests: browsers', true, browserWorkers],
+]);
 
 /**
  * @typedef {object} StageOptions
@@ -37,7 +47,7 @@ async function prepare(title, work) {
 }
 
 /**
- * @param {StageOptions} options
+ * @param {{ patterns?: readonly string[], args?: readonly string[] }} options
  * @param {number} workers
  */
 function jestArgs({ patterns = [], args = [] }, workers) {
@@ -82,6 +92,22 @@ export async function runUnitTests(options = {}) {
 }
 
 /**
+ * Returns the end-to-end test files that match the patterns, and whether each of them opens a browser.
+ * @param {readonly string[]} [patterns]
+ */
+function listEndToEndFiles(patterns = []) {
+  const folder = join('test-e2e', 'src');
+  return readdirSync(join(root, folder))
+    .filter((name) => name.endsWith('.test.ts'))
+    .map((name) => join(folder, name))
+    .filter((file) => patterns.length === 0 || patterns.some((pattern) => new RegExp(pattern).test(file)))
+    .map((file) => ({
+      file,
+      hasBrowser: /DashboardBrowser|playwright-core/.test(readFileSync(join(root, file), 'utf8')),
+    }));
+}
+
+/**
  * Runs the end-to-end tests. They need the product, a browser, and the fuzzer that reads the OpenAPI documents.
  * @param {StageOptions} options
  */
@@ -104,12 +130,19 @@ export async function runEndToEndTests(options = {}) {
   const pool = await ProductPool.open(folder);
   try {
     const own = { TMPDIR: folder, PRODUCT_POOL_URL: pool.url };
-    const tests = await runJest('End-to-end tests', {
-      project: 'e2e',
-      args: jestArgs(options, options.workers ?? endToEndWorkers),
-      env: { ...browser.value, ...fuzzer.value, ...options.env, ...own },
-    });
-    return [backends.row, browser.row, fuzzer.row, tests];
+    const env = { ...browser.value, ...fuzzer.value, ...options.env, ...own };
+    const listed = listEndToEndFiles(options.patterns);
+    const rows = [];
+    for (const [title, hasBrowser, workers] of endToEndRuns) {
+      const files = listed.filter((each) => each.hasBrowser === hasBrowser).map(({ file }) => file);
+      if (files.length === 0) continue;
+      const args = jestArgs(
+        { args: [...(options.args ?? []), '--runTestsByPath', ...files] },
+        options.workers ?? workers,
+      );
+      rows.push(await runJest(title, { project: 'e2e', args, env }));
+    }
+    return [backends.row, browser.row, fuzzer.row, ...rows];
   } finally {
     await pool.stop();
     rmSync(folder, { recursive: true, force: true });

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { waitFor } from '@fleet/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { DashboardBrowser, findAccessibilityFaults, logIn } from './testing/dashboard-browser.ts';
@@ -244,8 +245,9 @@ describe('the Settings tab of a vehicle', () => {
     expect(await remove.isDisabled()).toBe(true);
     await page.getByLabel(/Type “SET3”/).fill('SET3');
     await remove.click();
+    const listIds = async () => (await client.listAll('/vehicles')).map(({ id: left }) => left);
+    await waitFor(async () => !(await listIds()).includes(id), 'the deletion', pageTimeoutMs);
     await page.getByRole('heading', { name: /vehicle/ }).waitFor();
-    await page.getByRole('link', { name: 'SET3' }).waitFor({ state: 'detached' });
-    expect((await client.listAll('/vehicles')).map(({ id: left }) => left)).not.toContain(id);
+    expect(await page.getByRole('link', { name: 'SET3' }).count()).toBe(0);
   });
 });

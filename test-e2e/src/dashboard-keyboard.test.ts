@@ -45,6 +45,8 @@ describe('the keyboard', () => {
     await page.getByPlaceholder('Find a page, vehicle, driver or place').fill(vehicleNo);
     await page.getByRole('dialog').getByText('Keyboard truck').waitFor();
     expect(await findAccessibilityFaults(page)).toEqual([]);
+    await page.keyboard.press('ArrowDown');
+    await page.locator('[data-selected]').getByText('Keyboard truck').waitFor();
     await page.keyboard.press('Enter');
     await becomes(`/vehicles/${vehicleId}`);
   });
