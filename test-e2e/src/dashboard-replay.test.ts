@@ -65,15 +65,15 @@ describe('the replay of a day', () => {
     await openDay();
     await waitForText(/^09:00:00, 54 km\/h, Moving$/);
     await page.getByText('4x').click();
-    await page.getByRole('button', { name: 'Play' }).click();
+    await page.getByRole('button', { name: 'Play', exact: true }).click();
     await waitForText(/^09:00:[1-5]\d, 54 km\/h, Moving$/);
-    await page.getByRole('button', { name: 'Pause' }).click();
+    await page.getByRole('button', { name: 'Pause', exact: true }).click();
     const paused = await readTime();
     // The address has the time, and shows the same after a reload.
     await page.waitForURL((url) => url.searchParams.get('t') === String(atClock(paused.slice(0, 8)) / 1_000));
     await page.reload();
     await waitFor(async () => (await readTime()) === paused, 'the same time after a reload', pageTimeoutMs);
-    expect(await page.getByRole('button', { name: 'Play' }).isVisible()).toBe(true);
+    expect(await page.getByRole('button', { name: 'Play', exact: true }).isVisible()).toBe(true);
   });
 
   it('moves by keyboard, and says that there are no reports in a gap', async () => {
@@ -85,11 +85,11 @@ describe('the replay of a day', () => {
     await page.keyboard.press('Shift+ArrowLeft');
     await waitForText(/^09:04:10/);
     await page.keyboard.press('Space');
-    await page.getByRole('button', { name: 'Pause' }).waitFor();
+    await page.getByRole('button', { name: 'Pause', exact: true }).waitFor();
     await page.keyboard.press('Space');
     await openDay(`?t=${atClock('11:00:00') / 1_000}`);
     await waitForText(/^11:00:00, no report$/);
-    expect(await page.getByRole('button', { name: 'Play' }).isVisible()).toBe(true);
+    expect(await page.getByRole('button', { name: 'Play', exact: true }).isVisible()).toBe(true);
   });
 
   it('names the zone and the offset of the camera, and lists trips, stops and states', async () => {
