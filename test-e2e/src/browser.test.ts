@@ -8,7 +8,7 @@ import { type BrowserContext, chromium } from 'playwright-core';
 import { quietBrowserArguments } from './testing/browser-arguments.ts';
 import { joinSharedHarness, type ProductHarness } from './testing/harness.ts';
 import { servePlayer } from './testing/player-page.ts';
-import { serveTalkPage } from './testing/talk-page.ts';
+import { openTalkPage } from './testing/talk-page.ts';
 
 /** A microphone that beeps, without a question to the user. */
 const fakeMicrophone = ['--use-fake-device-for-media-stream', '--use-fake-ui-for-media-stream'];
@@ -71,9 +71,7 @@ describe('a browser page that talks to a driver', () => {
   it('sends the sound of the microphone, and receives the voice of the driver', async () => {
     const terminal = await harness.startTerminal({ voice: { toneHz: 600, amplitude: 8_000 } });
     const talkUrl = `${harness.product.runtime.video_url.replace(/^http/, 'ws')}/${terminal.phone}/1/talk`;
-    const served = await serveTalkPage(talkUrl);
-    const page = await browser.newPage();
-    await page.goto(served.url);
+    const page = await openTalkPage(browser, harness.product.runtime.base_url, talkUrl);
     const received = (): Int16Array => {
       const talk = terminal.cameras.records.findLast(({ kind }) => kind === 'talk');
       return joinSamples(talk?.receivedFrames.map(({ pcm }) => pcm) ?? []);
@@ -94,7 +92,6 @@ describe('a browser page that talks to a driver', () => {
     expect(state.loudestSample).toBeGreaterThan(7_000);
     expect(state.loudestSample).toBeLessThan(9_000);
     await page.close();
-    await served.close();
     await waitFor(() => terminal.cameras.records.every((record) => record.state === 'ended'), 'the end of the talk');
   }, 90_000);
 });
