@@ -56,6 +56,8 @@ export class DashboardBrowser {
       viewport: { width: 1280, height: 800 },
       locale: 'en-US',
       colorScheme: options.colorScheme ?? 'light',
+      // Gliding vehicles make a browser that draws in software repaint without a pause.
+      reducedMotion: 'reduce',
     });
     return new DashboardBrowser(context, harness.product.runtime.base_url, profile);
   }

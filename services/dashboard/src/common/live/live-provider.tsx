@@ -27,15 +27,20 @@ export function LiveProvider({ children }: { children: ReactNode }) {
     const stopEvents = store.onEvent(onEvent);
     const started = startLiveConnection(session, store, () => void queries.invalidateQueries());
     connection.current = started;
-    // A lost connection may have missed changes of records.
+    // Records that were read before the first connection may have changed since; a lost one may have missed any change.
+    let hasConnected = false;
     let wasDisconnected = false;
+    const refreshRecords = (): void => {
+      for (const key of Object.values(staleQueries).flat()) void queries.invalidateQueries({ queryKey: [key] });
+    };
     const stopWatching = store.subscribe(() => {
       const { kind } = store.connection;
       if (kind === 'disconnected') wasDisconnected = true;
-      else if (kind === 'live' && wasDisconnected) {
-        wasDisconnected = false;
-        void queries.invalidateQueries({ refetchType: 'active' });
-      }
+      if (kind !== 'live') return;
+      if (wasDisconnected) void queries.invalidateQueries({ refetchType: 'active' });
+      else if (!hasConnected) refreshRecords();
+      hasConnected = true;
+      wasDisconnected = false;
     });
     return () => {
       stopEvents();
