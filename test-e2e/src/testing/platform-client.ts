@@ -73,16 +73,18 @@ export class PlatformClient {
   ): Promise<{ readonly status: number; readonly headers: Headers; readonly body: PlatformRecord }> {
     const init = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) };
     const { status, headers, text } = await this.#fetch(path, init);
-    if (status === 429) {
-      await delay(Number(headers.get('retry-after')) * 1_000);
-      return this.send(path, body);
-    }
     if (![200, 201, 202].includes(status)) throw new Error(`${path}: ${status} ${text}`);
     return { status, headers, body: JSON.parse(text) as PlatformRecord };
   }
 
-  async #fetch(path: string, init: RequestInit) {
+  /** Sends a request again whenever it hits a rate limit, after the pause that the server states. */
+  async #fetch(path: string, init: RequestInit): Promise<{ status: number; headers: Headers; text: string }> {
     const response = await fetch(`${this.#base}${path}`, { headers: this.#headers, ...init });
+    if (response.status === 429) {
+      await response.body?.cancel();
+      await delay(Number(response.headers.get('retry-after')) * 1_000);
+      return this.#fetch(path, init);
+    }
     return { status: response.status, headers: response.headers, text: await response.text() };
   }
 
