@@ -6,9 +6,9 @@ import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type BrowserContext, chromium } from 'playwright-core';
 import { quietBrowserArguments } from './testing/browser-arguments.ts';
-import { joinSharedHarness, type ProductHarness } from './testing/harness.ts';
+import { type ProductHarness, startHarness } from './testing/harness.ts';
 import { servePlayer } from './testing/player-page.ts';
-import { openTalkPage } from './testing/talk-page.ts';
+import { serveTalkPage } from './testing/talk-page.ts';
 
 /** A microphone that beeps, without a question to the user. */
 const fakeMicrophone = ['--use-fake-device-for-media-stream', '--use-fake-ui-for-media-stream'];
@@ -27,7 +27,8 @@ const profile = mkdtempSync(join(tmpdir(), 'fleet-browser-'));
 
 beforeAll(async () => {
   const executablePath = process.env['CHROMIUM_PATH'] ?? '/usr/bin/chromium';
-  harness = await joinSharedHarness();
+  // Each page has an origin of its own.
+  harness = await startHarness({ CORS_ORIGINS: '*' });
   browser = await chromium.launchPersistentContext(profile, {
     executablePath,
     headless: true,
@@ -71,7 +72,9 @@ describe('a browser page that talks to a driver', () => {
   it('sends the sound of the microphone, and receives the voice of the driver', async () => {
     const terminal = await harness.startTerminal({ voice: { toneHz: 600, amplitude: 8_000 } });
     const talkUrl = `${harness.product.runtime.video_url.replace(/^http/, 'ws')}/${terminal.phone}/1/talk`;
-    const page = await openTalkPage(browser, harness.product.runtime.base_url, talkUrl);
+    const served = await serveTalkPage(talkUrl);
+    const page = await browser.newPage();
+    await page.goto(served.url);
     const received = (): Int16Array => {
       const talk = terminal.cameras.records.findLast(({ kind }) => kind === 'talk');
       return joinSamples(talk?.receivedFrames.map(({ pcm }) => pcm) ?? []);
@@ -92,6 +95,7 @@ describe('a browser page that talks to a driver', () => {
     expect(state.loudestSample).toBeGreaterThan(7_000);
     expect(state.loudestSample).toBeLessThan(9_000);
     await page.close();
+    await served.close();
     await waitFor(() => terminal.cameras.records.every((record) => record.state === 'ended'), 'the end of the talk');
   }, 90_000);
 });

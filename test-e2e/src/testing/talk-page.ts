@@ -1,4 +1,5 @@
-import type { BrowserContext, Page } from 'playwright-core';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 
 /**
  * A page that talks as docs/video.md describes it: the microphone becomes 16-bit PCM of 8 kHz, and received PCM is
@@ -55,14 +56,19 @@ const page = (talkUrl: string): string => `<!doctype html>
   talk().catch((error) => window.state.errors.push(String(error)));
 </script>`;
 
-/**
- * Opens the page at the origin of the product, because talk refuses pages of foreign origins. It is on loopback, where
- * pages may use the microphone.
- */
-export async function openTalkPage(browser: BrowserContext, origin: string, talkUrl: string): Promise<Page> {
-  const url = `${origin}/talk-page`;
-  const opened = await browser.newPage();
-  await opened.route(url, (route) => route.fulfill({ contentType: 'text/html', body: page(talkUrl) }));
-  await opened.goto(url);
-  return opened;
+/** Serves the page on loopback, where pages may use the microphone. */
+export async function serveTalkPage(talkUrl: string): Promise<{ url: string; close(): Promise<void> }> {
+  const server = createServer((_request, response) => {
+    response.setHeader('Content-Type', 'text/html');
+    response.end(page(talkUrl));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
 }
