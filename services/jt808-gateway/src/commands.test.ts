@@ -1,34 +1,25 @@
 import { randomBytes } from 'node:crypto';
 import { commandSent, commandSentSubject, type DeviceCommand, deviceCommandSubject, subscribe } from '@fleet/bus';
 import { waitFor } from '@fleet/testing';
-import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { CommandHarness, listCommands } from './testing/command-harness.ts';
-import { type Caller, startLive } from './testing/harness.ts';
+import { describe, expect, it } from '@jest/globals';
+import { listCommands, setUpCommandHarness } from './testing/command-harness.ts';
+import { startLive } from './testing/harness.ts';
 import { canonicalNumber, uniquePhone } from './testing/raw-terminal.ts';
 
-// Tests wait for conditions, which takes longer on a busy machine.
-jest.setTimeout(60_000);
-
-let harness: CommandHarness;
-let caller: Caller;
-const login: CommandHarness['login'] = (...args) => harness.login(...args);
-
-beforeAll(async () => {
-  harness = await CommandHarness.open();
-  ({ caller } = harness);
-});
-afterEach(() => harness.closeTerminals());
-afterAll(() => harness.close());
+const harness = setUpCommandHarness();
+const { login } = harness;
 
 describe('commands', () => {
   it('returns notConnected immediately for a terminal without a session', async () => {
-    expect(await caller.sendCommand(canonicalNumber(uniquePhone()), startLive)).toEqual({ kind: 'notConnected' });
+    expect(await harness.caller.sendCommand(canonicalNumber(uniquePhone()), startLive)).toEqual({
+      kind: 'notConnected',
+    });
   });
 
   it.each([1, 2, 3])('returns result %i of the terminal', async (result) => {
     const phone = uniquePhone();
     const terminal = await login(phone);
-    const outcomePromise = caller.sendCommand(canonicalNumber(phone), startLive);
+    const outcomePromise = harness.caller.sendCommand(canonicalNumber(phone), startLive);
     terminal.sendGeneralResponse(await terminal.waitForFrame(0x9101), result);
     expect(await outcomePromise).toMatchObject({ kind: 'answered', answer: { result } });
   });
@@ -39,17 +30,17 @@ describe('commands', () => {
     const terminal = await login(phone);
     const sent: unknown[] = [];
     const subscription = subscribe(
-      caller.bus,
+      harness.caller.bus,
       commandSent,
       () => undefined,
       (body) => sent.push(body),
       commandSentSubject(imei),
     );
-    await caller.bus.nc.flush();
+    await harness.caller.bus.nc.flush();
     const id = randomBytes(16).toString('hex');
     const command: DeviceCommand = { kind: 'queryParameters', parameterIds: [1] };
     const send = (isRepeated: boolean) =>
-      caller.commandClient.send({
+      harness.caller.commandClient.send({
         imei,
         command,
         correlationId: 'test',
@@ -78,10 +69,10 @@ describe('commands', () => {
   it('times out when the terminal does not respond, and drops a late response', async () => {
     const phone = uniquePhone();
     const terminal = await login(phone);
-    const outcomePromise = caller.sendCommand(canonicalNumber(phone), startLive, 3_000);
+    const outcomePromise = harness.caller.sendCommand(canonicalNumber(phone), startLive, 3_000);
     const first = await terminal.waitForFrame(0x9101);
     expect(await outcomePromise).toEqual({ kind: 'timedOut' });
-    const second = caller.sendCommand(canonicalNumber(phone), startLive);
+    const second = harness.caller.sendCommand(canonicalNumber(phone), startLive);
     const frame = await terminal.waitForFrame(0x9101);
     expect(frame.serial).not.toBe(first.serial);
     terminal.sendGeneralResponse(first, 1);
@@ -96,7 +87,7 @@ describe('commands', () => {
   it('ignores responses with a wrong serial, a wrong id, serial 0 or a wrong check byte, and garbage', async () => {
     const phone = uniquePhone();
     const terminal = await login(phone);
-    const outcomePromise = caller.sendCommand(canonicalNumber(phone), startLive);
+    const outcomePromise = harness.caller.sendCommand(canonicalNumber(phone), startLive);
     const frame = await terminal.waitForFrame(0x9101);
     terminal.sendGeneralResponse({ ...frame, serial: (frame.serial + 1) & 0xffff });
     terminal.sendGeneralResponse({ ...frame, messageId: 0x9102 });
@@ -114,8 +105,8 @@ describe('commands', () => {
     const phone = uniquePhone();
     const terminal = await login(phone);
     const outcomePromise = [
-      caller.sendCommand(canonicalNumber(phone), startLive),
-      caller.sendCommand(canonicalNumber(phone), { ...startLive, channel: 2 }),
+      harness.caller.sendCommand(canonicalNumber(phone), startLive),
+      harness.caller.sendCommand(canonicalNumber(phone), { ...startLive, channel: 2 }),
     ];
     const frames = [await terminal.waitForFrame(0x9101), await terminal.waitForFrame(0x9101)];
     const bytes = Buffer.concat(
@@ -132,7 +123,7 @@ describe('commands', () => {
     const phone = uniquePhone();
     const terminal = await login(phone);
     const search = { kind: 'raw', messageId: 0x8802, bodyHex: '000000000000000000000000000000' } as const;
-    const outcomePromise = caller.sendCommand(canonicalNumber(phone), search);
+    const outcomePromise = harness.caller.sendCommand(canonicalNumber(phone), search);
     const { serial } = await terminal.waitForFrame(0x8802);
     const body = Buffer.from([serial >> 8, serial & 0xff, 0, 0, 0, 0]);
     terminal.send(0x0802, body);
@@ -146,7 +137,7 @@ describe('commands', () => {
   it('returns unreadable for a general response without a result', async () => {
     const phone = uniquePhone();
     const terminal = await login(phone);
-    const outcomePromise = caller.sendCommand(canonicalNumber(phone), startLive);
+    const outcomePromise = harness.caller.sendCommand(canonicalNumber(phone), startLive);
     const { serial } = await terminal.waitForFrame(0x9101);
     terminal.send(0x0001, Buffer.from([serial >> 8, serial & 0xff, 0x91, 0x01]));
     expect(await outcomePromise).toMatchObject({ kind: 'unreadable' });
@@ -156,18 +147,18 @@ describe('commands', () => {
     const phone = uniquePhone();
     await login(phone);
     const text = { kind: 'sendText', text: '\u{1f600}', textType: null, options: null } as const;
-    expect(await caller.sendCommand(canonicalNumber(phone), text)).toMatchObject({ kind: 'refused' });
+    expect(await harness.caller.sendCommand(canonicalNumber(phone), text)).toMatchObject({ kind: 'refused' });
   });
 
   it('returns busy above the limit of commands per terminal', async () => {
     const phone = uniquePhone();
     const terminal = await login(phone);
     const outcomePromise = [1, 2, 3, 4].map((channel) =>
-      caller.sendCommand(canonicalNumber(phone), { ...startLive, channel }),
+      harness.caller.sendCommand(canonicalNumber(phone), { ...startLive, channel }),
     );
     const frames = [];
     for (let i = 0; i < 4; i += 1) frames.push(await terminal.waitForFrame(0x9101));
-    expect(await caller.sendCommand(canonicalNumber(phone), startLive)).toMatchObject({ kind: 'busy' });
+    expect(await harness.caller.sendCommand(canonicalNumber(phone), startLive)).toMatchObject({ kind: 'busy' });
     for (const frame of frames) terminal.sendGeneralResponse(frame);
     for (const outcome of await Promise.all(outcomePromise)) expect(outcome.kind).toBe('answered');
   });
@@ -176,11 +167,11 @@ describe('commands', () => {
     const phone = uniquePhone();
     const terminal = await login(phone);
     let requestCount = 0;
-    const subscription = caller.bus.nc.subscribe(deviceCommandSubject(canonicalNumber(phone)), {
+    const subscription = harness.caller.bus.nc.subscribe(deviceCommandSubject(canonicalNumber(phone)), {
       callback: () => (requestCount += 1),
     });
-    await caller.bus.nc.flush();
-    const outcomePromise = caller.sendCommand(canonicalNumber(phone), startLive);
+    await harness.caller.bus.nc.flush();
+    const outcomePromise = harness.caller.sendCommand(canonicalNumber(phone), startLive);
     const frame = await terminal.waitForFrame(0x9101);
     // The client repeats its request every few seconds.
     await waitFor(() => requestCount >= 2, 'a second request');
@@ -195,7 +186,7 @@ describe('commands', () => {
   it("accepts the response on the terminal's next session, without a second frame", async () => {
     const phone = uniquePhone();
     const terminal = await login(phone);
-    const outcomePromise = caller.sendCommand(canonicalNumber(phone), startLive);
+    const outcomePromise = harness.caller.sendCommand(canonicalNumber(phone), startLive);
     const frame = await terminal.waitForFrame(0x9101);
     terminal.close();
     const again = await login(phone);
@@ -210,7 +201,7 @@ describe('commands', () => {
   it('times out when the session is lost and the terminal does not return', async () => {
     const phone = uniquePhone();
     const terminal = await login(phone);
-    const outcomePromise = caller.sendCommand(canonicalNumber(phone), startLive, 3_000);
+    const outcomePromise = harness.caller.sendCommand(canonicalNumber(phone), startLive, 3_000);
     await terminal.waitForFrame(0x9101);
     terminal.close();
     expect(await outcomePromise).toEqual({ kind: 'timedOut' });
@@ -236,7 +227,7 @@ describe('concurrent commands', () => {
       phones.flatMap((phone, index) =>
         [0, 1, 2, 3].map(async (channel) => ({
           expected: (index * 4 + channel) % 251,
-          outcome: await caller.sendCommand(
+          outcome: await harness.caller.sendCommand(
             canonicalNumber(phone),
             { kind: 'controlLive', channel, control: 0, closeType: 0, streamType: 0 },
             20_000,

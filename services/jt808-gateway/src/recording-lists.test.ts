@@ -1,22 +1,10 @@
 import type { DeviceCommand } from '@fleet/bus';
-import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { CommandHarness } from './testing/command-harness.ts';
-import type { Caller } from './testing/harness.ts';
+import { describe, expect, it } from '@jest/globals';
+import { setUpCommandHarness } from './testing/command-harness.ts';
 import { canonicalNumber, uniquePhone } from './testing/raw-terminal.ts';
 
-// Tests wait for conditions, which takes longer on a busy machine.
-jest.setTimeout(60_000);
-
-let harness: CommandHarness;
-let caller: Caller;
-const login: CommandHarness['login'] = (...args) => harness.login(...args);
-
-beforeAll(async () => {
-  harness = await CommandHarness.open();
-  ({ caller } = harness);
-});
-afterEach(() => harness.closeTerminals());
-afterAll(() => harness.close());
+const harness = setUpCommandHarness();
+const { login } = harness;
 
 const listRecordings: DeviceCommand = {
   kind: 'listRecordings',
@@ -46,7 +34,7 @@ describe('recording list query', () => {
   it('returns and acknowledges a list in one message', async () => {
     const phone = uniquePhone();
     const terminal = await login(phone);
-    const outcomePromise = caller.sendCommand(canonicalNumber(phone), listRecordings);
+    const outcomePromise = harness.caller.sendCommand(canonicalNumber(phone), listRecordings);
     const frame = await terminal.waitForFrame(0x9205);
     expect(frame.body.toString('hex')).toBe(`01261121000000000000000000${'00'.repeat(8)}000000`);
     const body = listBody(frame.serial, 2, [1, 2]);
@@ -66,7 +54,7 @@ describe('recording list query', () => {
   it('joins a list split inside its items and acknowledges each part', async () => {
     const phone = uniquePhone('2019');
     const terminal = await login(phone, '2019');
-    const outcomePromise = caller.sendCommand(canonicalNumber(phone), listRecordings);
+    const outcomePromise = harness.caller.sendCommand(canonicalNumber(phone), listRecordings);
     const frame = await terminal.waitForFrame(0x9205);
     terminal.sendGeneralResponse(frame, 0);
     const body = listBody(
@@ -88,7 +76,7 @@ describe('recording list query', () => {
   it('collects a list sent in several complete messages', async () => {
     const phone = uniquePhone();
     const terminal = await login(phone);
-    const outcomePromise = caller.sendCommand(canonicalNumber(phone), listRecordings);
+    const outcomePromise = harness.caller.sendCommand(canonicalNumber(phone), listRecordings);
     const { serial } = await terminal.waitForFrame(0x9205);
     terminal.send(0x1205, listBody(serial, 3, [1]));
     terminal.send(0x1205, listBody(serial, 3, [2, 3]));
@@ -99,7 +87,7 @@ describe('recording list query', () => {
   it('fails on a general response other than 0, and only on that', async () => {
     const phone = uniquePhone();
     const terminal = await login(phone);
-    const outcomePromise = caller.sendCommand(canonicalNumber(phone), listRecordings);
+    const outcomePromise = harness.caller.sendCommand(canonicalNumber(phone), listRecordings);
     const frame = await terminal.waitForFrame(0x9205);
     terminal.sendGeneralResponse(frame, 0);
     terminal.sendGeneralResponse(frame, 1);
@@ -109,7 +97,7 @@ describe('recording list query', () => {
   it('returns unreadable for a list that ends inside an item', async () => {
     const phone = uniquePhone();
     const terminal = await login(phone);
-    const outcomePromise = caller.sendCommand(canonicalNumber(phone), listRecordings);
+    const outcomePromise = harness.caller.sendCommand(canonicalNumber(phone), listRecordings);
     const { serial } = await terminal.waitForFrame(0x9205);
     terminal.send(0x1205, listBody(serial, 2, [1, 2]).subarray(0, 40));
     expect(await outcomePromise).toMatchObject({ kind: 'unreadable' });

@@ -1,24 +1,13 @@
 import type { DeviceCommand } from '@fleet/bus';
 import { readTerminalProfile } from '@fleet/storage';
 import { waitFor } from '@fleet/testing';
-import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { CommandHarness, listCommands } from './testing/command-harness.ts';
-import { type Caller, startLive } from './testing/harness.ts';
+import { describe, expect, it } from '@jest/globals';
+import { listCommands, setUpCommandHarness } from './testing/command-harness.ts';
+import { startLive } from './testing/harness.ts';
 import { canonicalNumber, uniquePhone } from './testing/raw-terminal.ts';
 
-// Tests wait for conditions, which takes longer on a busy machine.
-jest.setTimeout(60_000);
-
-let harness: CommandHarness;
-let caller: Caller;
-const login: CommandHarness['login'] = (...args) => harness.login(...args);
-
-beforeAll(async () => {
-  harness = await CommandHarness.open();
-  ({ caller } = harness);
-});
-afterEach(() => harness.closeTerminals());
-afterAll(() => harness.close());
+const harness = setUpCommandHarness();
+const { login } = harness;
 
 describe('commands with specific responses', () => {
   it('completes a playback command with the first response, general or specific', async () => {
@@ -34,10 +23,10 @@ describe('commands with specific responses', () => {
       startTime: '261121000000',
       endTime: null,
     };
-    const first = caller.sendCommand(canonicalNumber(phone), playback);
+    const first = harness.caller.sendCommand(canonicalNumber(phone), playback);
     terminal.sendGeneralResponse(await terminal.waitForFrame(0x9201), 0);
     expect(await first).toMatchObject({ kind: 'answered', answer: { result: 0, message: null } });
-    const second = caller.sendCommand(canonicalNumber(phone), playback);
+    const second = harness.caller.sendCommand(canonicalNumber(phone), playback);
     const { serial } = await terminal.waitForFrame(0x9201);
     // The list has no items.
     terminal.send(0x1205, Buffer.from([serial >> 8, serial & 0xff, 0, 0, 0, 0]));
@@ -47,7 +36,9 @@ describe('commands with specific responses', () => {
   it('sends attribute queries, whose responses have no reply serial, one at a time', async () => {
     const phone = uniquePhone();
     const terminal = await login(phone);
-    const outcomePromise = [1, 2].map(() => caller.sendCommand(canonicalNumber(phone), { kind: 'queryAvAttributes' }));
+    const outcomePromise = [1, 2].map(() =>
+      harness.caller.sendCommand(canonicalNumber(phone), { kind: 'queryAvAttributes' }),
+    );
     await terminal.waitForFrame(0x9003);
     const serial = terminal.send(0x0002);
     await terminal.waitForResult(serial, 0x0002);
@@ -63,9 +54,9 @@ describe('commands with specific responses', () => {
   it('stores the model at login and the audio attributes before the command ends, for other services', async () => {
     const phone = uniquePhone();
     const terminal = await login(phone);
-    const profile = () => readTerminalProfile(caller.redis, canonicalNumber(phone));
+    const profile = () => readTerminalProfile(harness.caller.redis, canonicalNumber(phone));
     await waitFor(async () => (await profile()).model !== null, 'the model is stored');
-    const outcome = caller.sendCommand(canonicalNumber(phone), { kind: 'queryAvAttributes' });
+    const outcome = harness.caller.sendCommand(canonicalNumber(phone), { kind: 'queryAvAttributes' });
     await terminal.waitForFrame(0x9003);
     terminal.send(0x1003, Buffer.from('13020201040001620408', 'hex'));
     expect(await outcome).toMatchObject({ kind: 'answered' });
@@ -79,7 +70,7 @@ describe('commands with specific responses', () => {
   ] as const)('repeats a %s wake-up with new serials until the terminal responds', async (edition, messageId) => {
     const phone = uniquePhone(edition);
     const terminal = await login(phone, edition);
-    const outcomePromise = caller.sendCommand(canonicalNumber(phone), { kind: 'wakeUp' });
+    const outcomePromise = harness.caller.sendCommand(canonicalNumber(phone), { kind: 'wakeUp' });
     const first = await terminal.waitForFrame(messageId);
     const second = await terminal.waitForFrame(messageId);
     expect(second.serial).not.toBe(first.serial);

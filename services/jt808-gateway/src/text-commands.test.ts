@@ -1,21 +1,9 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { CommandHarness } from './testing/command-harness.ts';
-import type { Caller } from './testing/harness.ts';
+import { describe, expect, it } from '@jest/globals';
+import { setUpCommandHarness } from './testing/command-harness.ts';
 import { canonicalNumber, type ReceivedFrame, uniquePhone } from './testing/raw-terminal.ts';
 
-// Tests wait for conditions, which takes longer on a busy machine.
-jest.setTimeout(60_000);
-
-let harness: CommandHarness;
-let caller: Caller;
-const login: CommandHarness['login'] = (...args) => harness.login(...args);
-
-beforeAll(async () => {
-  harness = await CommandHarness.open();
-  ({ caller } = harness);
-});
-afterEach(() => harness.closeTerminals());
-afterAll(() => harness.close());
+const harness = setUpCommandHarness();
+const { login } = harness;
 
 describe('texts to terminals', () => {
   it.each([
@@ -36,7 +24,7 @@ describe('texts to terminals', () => {
       displayByAdvertisingScreen: false,
       centralNavigationInfo: false,
     };
-    const outcomePromise = caller.sendCommand(canonicalNumber(phone), {
+    const outcomePromise = harness.caller.sendCommand(canonicalNumber(phone), {
       kind: 'sendText',
       text: '\u4f60A',
       textType,
@@ -62,7 +50,7 @@ describe('texts to terminals', () => {
       const terminal = await login(phone, edition);
       // Two bytes per character, so a part may end in the middle of one.
       const text = `${bytes % 2 === 0 ? '' : 'x'}${'\u8f66'.repeat(bytes >> 1)}`;
-      const outcomePromise = caller.sendCommand(canonicalNumber(phone), {
+      const outcomePromise = harness.caller.sendCommand(canonicalNumber(phone), {
         kind: 'sendText',
         text,
         textType: null,
@@ -88,7 +76,7 @@ describe('texts to terminals', () => {
   ])('sends both parts of a text without waiting to a terminal that %s', async (_style, acknowledged) => {
     const phone = uniquePhone('2013');
     const terminal = await login(phone, '2013');
-    const outcome = caller.sendCommand(canonicalNumber(phone), {
+    const outcome = harness.caller.sendCommand(canonicalNumber(phone), {
       kind: 'sendText',
       text: 'x'.repeat(1024),
       textType: null,
@@ -105,7 +93,7 @@ describe('texts to terminals', () => {
   it('resends a requested part unchanged and completes a two-part text with the response to its last part', async () => {
     const phone = uniquePhone('2019');
     const terminal = await login(phone, '2019');
-    const outcomePromise = caller.sendCommand(canonicalNumber(phone), {
+    const outcomePromise = harness.caller.sendCommand(canonicalNumber(phone), {
       kind: 'sendText',
       text: 'x'.repeat(1024),
       textType: null,

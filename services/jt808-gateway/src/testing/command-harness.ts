@@ -1,9 +1,10 @@
+import { afterAll, afterEach, beforeAll, jest } from '@jest/globals';
 import type { Gateway } from '../service.ts';
 import { Caller, startGateway } from './harness.ts';
 import { RawTerminal, type ReceivedFrame } from './raw-terminal.ts';
 
 /** A gateway, a caller of commands, and the terminals of a test. */
-export class CommandHarness {
+class CommandHarness {
   readonly caller: Caller;
   readonly #gateway: Gateway;
   readonly #terminals: RawTerminal[] = [];
@@ -32,6 +33,27 @@ export class CommandHarness {
     await this.caller.close();
     await this.#gateway.stop();
   }
+}
+
+/**
+ * Opens a harness before the tests of a file, closes its terminals after each test, and closes it after the last one.
+ * Its members exist only within tests.
+ */
+export function setUpCommandHarness() {
+  // Tests wait for conditions, which takes longer on a busy machine.
+  jest.setTimeout(60_000);
+  let harness: CommandHarness;
+  beforeAll(async () => {
+    harness = await CommandHarness.open();
+  });
+  afterEach(() => harness.closeTerminals());
+  afterAll(() => harness.close());
+  return {
+    login: (...args: Parameters<CommandHarness['login']>) => harness.login(...args),
+    get caller(): Caller {
+      return harness.caller;
+    },
+  };
 }
 
 /** Returns the command frames received by a terminal, in order of arrival. */
