@@ -19,6 +19,16 @@ describe('a CSV file', () => {
     expect(formatCsv([['-12.5', '80']])).toBe('-12.5,80\r\n');
   });
 
+  it.each([
+    ['plain', 'plain'],
+    ['a,b', '"a,b"'],
+    ['say "no"', '"say ""no"""'],
+    [-5, '-5'],
+    [null, ''],
+  ])('has for the cell %p the text %p', (cell, text) => {
+    expect(formatCsv([['id', cell]])).toBe(`id,${text}\r\n`);
+  });
+
   it('is read with semicolons, a byte order mark and empty lines', () => {
     expect(parseCsv('\u{FEFF}number;name\r\n\r\nKL07;Truck, red\r\n;\r\n')).toEqual([
       ['number', 'name'],

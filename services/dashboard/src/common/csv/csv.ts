@@ -1,47 +1,23 @@
-/** Characters by which spreadsheets recognize a formula. */
-const formulaStart = /^[=+\-@\t\r]/;
+import Papa from 'papaparse';
 
-/** Returns a text that no spreadsheet executes: a formula gets a leading apostrophe. Numbers stay numbers. */
-export const escapeFormula = (text: string): string =>
-  formulaStart.test(text) && !/^[+-]?\d+(\.\d+)?$/.test(text) ? `'${text}` : text;
+/** A cell of a table. Null is an empty cell. */
+export type Cell = string | number | null;
 
-/** Returns rows as CSV with CRLF, as RFC 4180 has it. */
-export function formatCsv(rows: readonly (readonly string[])[]): string {
-  const formatCell = (text: string): string => {
-    const safe = escapeFormula(text);
-    return /[",\r\n;]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
-  };
-  return rows.map((row) => `${row.map(formatCell).join(',')}\r\n`).join('');
+/** Characters by which spreadsheets recognize a formula, unless the text is a number. */
+const formulaStart = /^(?![+-]?\d+(\.\d+)?$)[=+\-@\t\r]/;
+
+/** Returns rows as CSV with CRLF (RFC 4180). A text that a spreadsheet would execute gets a leading apostrophe. */
+export function formatCsv(rows: readonly (readonly Cell[])[]): string {
+  const escapeFormula = (cell: Cell): Cell => (formulaStart.test(String(cell ?? '')) ? `'${cell}` : cell);
+  return `${Papa.unparse(
+    rows.map((row) => row.map(escapeFormula)),
+    { newline: '\r\n' },
+  )}\r\n`;
 }
 
-/** Returns the rows of a CSV text. The delimiter is the first comma, semicolon or tab of the text. */
+/** Returns the rows of a CSV text. The delimiter is the first comma, semicolon or tab of its first line. */
 export function parseCsv(text: string): string[][] {
-  const source = text.replace(/^\u{FEFF}/u, '');
-  const delimiter = /[,;\t]/.exec(source.split('\n', 1)[0] ?? '')?.[0] ?? ',';
-  const rows: string[][] = [];
-  let row: string[] = [];
-  let cell = '';
-  let isQuoted = false;
-  const endCell = (): void => {
-    row.push(cell.replace(/^'(?=[=+\-@])/, ''));
-    cell = '';
-  };
-  const endRow = (): void => {
-    endCell();
-    if (row.some((value) => value.trim() !== '')) rows.push(row);
-    row = [];
-  };
-  for (let at = 0; at < source.length; at += 1) {
-    const character = source[at] ?? '';
-    if (isQuoted && character === '"' && source[at + 1] === '"') {
-      cell += '"';
-      at += 1;
-    } else if (character === '"' && (isQuoted || cell === '')) isQuoted = !isQuoted;
-    else if (isQuoted) cell += character;
-    else if (character === delimiter) endCell();
-    else if (character === '\n') endRow();
-    else if (character !== '\r') cell += character;
-  }
-  if (cell !== '' || row.length > 0) endRow();
-  return rows;
+  const delimiter = /[,;\t]/.exec(text.split('\n', 1)[0] ?? '')?.[0] ?? ',';
+  const { data } = Papa.parse<string[]>(text, { delimiter, skipEmptyLines: 'greedy' });
+  return data.map((row) => row.map((cell) => cell.replace(/^'(?=[=+\-@])/, '')));
 }

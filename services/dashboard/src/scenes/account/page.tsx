@@ -1,9 +1,10 @@
-import { Tabs } from '@mantine/core';
 import { getRouteApi } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Me } from '../../common/session/session.ts';
 import { useCan } from '../../common/session/session-context.ts';
 import { NoPermission } from '../../common/ui/no-permission.tsx';
+import { PageTabs } from '../../common/ui/page-tabs.tsx';
 import { AuditTab } from './parts/audit-tab.tsx';
 import { BillingTab } from './parts/billing-tab.tsx';
 import { ConfigurationTab } from './parts/configuration-tab.tsx';
@@ -25,6 +26,14 @@ const permissionOf: Readonly<Record<Tab, Me['permissions'][number]>> = {
 };
 const tabs = Object.keys(permissionOf) as Tab[];
 
+const contents: Readonly<Record<Tab, ReactNode>> = {
+  users: <UsersTab />,
+  configuration: <ConfigurationTab />,
+  audit: <AuditTab />,
+  billing: <BillingTab />,
+  customers: <CustomersTab />,
+};
+
 /** Users, settings, audit log, billing and customers of the account. */
 export function AccountPage() {
   const { t } = useTranslation('account');
@@ -38,34 +47,11 @@ export function AccountPage() {
   return (
     <div className="page">
       <h1>{t('title')}</h1>
-      <Tabs
-        value={current}
-        keepMounted={false}
-        onChange={(name) => void navigate({ params: { tab: name ?? undefined } })}
-      >
-        <Tabs.List mb="lg">
-          {visible.map((name) => (
-            <Tabs.Tab key={name} value={name}>
-              {t(`tab.${name}`)}
-            </Tabs.Tab>
-          ))}
-        </Tabs.List>
-        <Tabs.Panel value="users">
-          <UsersTab />
-        </Tabs.Panel>
-        <Tabs.Panel value="configuration">
-          <ConfigurationTab />
-        </Tabs.Panel>
-        <Tabs.Panel value="audit">
-          <AuditTab />
-        </Tabs.Panel>
-        <Tabs.Panel value="billing">
-          <BillingTab />
-        </Tabs.Panel>
-        <Tabs.Panel value="customers">
-          <CustomersTab />
-        </Tabs.Panel>
-      </Tabs>
+      <PageTabs
+        tabs={visible.map((name) => ({ name, label: t(`tab.${name}`), content: contents[name] }))}
+        current={current}
+        onChange={(name) => void navigate({ params: { tab: name } })}
+      />
     </div>
   );
 }

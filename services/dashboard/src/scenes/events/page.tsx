@@ -1,8 +1,9 @@
-import { Button, Group, SegmentedControl } from '@mantine/core';
+import { SegmentedControl } from '@mantine/core';
 import { getRouteApi } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
 import { Age } from '../../common/ui/age.tsx';
 import { type Severity, SeverityMark, toSeverity } from '../../common/ui/marks.tsx';
+import { Pages } from '../../common/ui/pages.tsx';
 import { Empty, Failure, Loading } from '../../common/ui/states.tsx';
 import { EventDetails } from './parts/event-details.tsx';
 import { type EventRecord, pageSize, useEvents } from './queries.ts';
@@ -52,7 +53,12 @@ export function EventsPage() {
             </li>
           ))}
         </ul>
-        <Pages page={search.page ?? 1} total={meta.pagination.total} onChange={(page) => change({ page })} />
+        <Pages
+          page={search.page ?? 1}
+          total={meta.pagination.total}
+          pageSize={pageSize}
+          onChange={(page) => change({ page })}
+        />
       </section>
       {selected === undefined ? (
         <div className="events-details">
@@ -80,22 +86,5 @@ function EventRow({ event }: { event: EventRecord }) {
         {event.acknowledged_at === null ? null : <span> ✓</span>}
       </small>
     </>
-  );
-}
-
-function Pages({ page, total, onChange }: { page: number; total: number; onChange: (page: number) => void }) {
-  const { t } = useTranslation('events');
-  const pages = Math.max(1, Math.ceil(total / pageSize));
-  if (pages === 1) return null;
-  return (
-    <Group justify="center" gap="sm" p="sm">
-      <Button size="compact-sm" variant="default" disabled={page === 1} onClick={() => onChange(page - 1)}>
-        {t('newer')}
-      </Button>
-      <span>{t('page', { page, pages })}</span>
-      <Button size="compact-sm" variant="default" disabled={page >= pages} onClick={() => onChange(page + 1)}>
-        {t('older')}
-      </Button>
-    </Group>
   );
 }

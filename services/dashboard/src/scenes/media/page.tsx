@@ -1,10 +1,11 @@
-import { Button, Group, NativeSelect, SegmentedControl } from '@mantine/core';
+import { Group, NativeSelect, SegmentedControl } from '@mantine/core';
 import { getRouteApi } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
 import { downloadsPerPage } from '../../common/downloads/queries.ts';
 import { useVehicles } from '../../common/fleet/queries.ts';
 import { useCan } from '../../common/session/session-context.ts';
 import { NoPermission } from '../../common/ui/no-permission.tsx';
+import { Pages } from '../../common/ui/pages.tsx';
 import { Empty } from '../../common/ui/states.tsx';
 import { Clips } from './parts/clips.tsx';
 import { Files } from './parts/files.tsx';
@@ -54,7 +55,8 @@ function MediaContent({ search, isOfVehicle = false, onChange }: MediaContentPro
   const pages = (total: number) => (
     <Pages
       page={page}
-      pages={Math.ceil(total / (kind === 'clips' ? downloadsPerPage : filesPerPage))}
+      total={total}
+      pageSize={kind === 'clips' ? downloadsPerPage : filesPerPage}
       onChange={(next) => change({ page: next === 1 ? undefined : next })}
     />
   );
@@ -118,22 +120,6 @@ function Filters({ search, isOfVehicle, onChange }: FiltersProps) {
           }
         />
       ) : null}
-    </Group>
-  );
-}
-
-function Pages({ page, pages, onChange }: { page: number; pages: number; onChange: (page: number) => void }) {
-  const { t } = useTranslation('media');
-  if (pages <= 1) return null;
-  return (
-    <Group justify="center" gap="sm" p="sm">
-      <Button size="compact-sm" variant="default" disabled={page === 1} onClick={() => onChange(page - 1)}>
-        {t('newer')}
-      </Button>
-      <span>{t('page', { page, pages })}</span>
-      <Button size="compact-sm" variant="default" disabled={page >= pages} onClick={() => onChange(page + 1)}>
-        {t('older')}
-      </Button>
     </Group>
   );
 }

@@ -1,4 +1,4 @@
-import { Button, Group, NativeSelect, Text } from '@mantine/core';
+import { Group, NativeSelect, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -6,6 +6,7 @@ import { useVehicles } from '../../common/fleet/queries.ts';
 import { useFormat } from '../../common/format/preferences-context.ts';
 import { useCan, useSession } from '../../common/session/session-context.ts';
 import { NoPermission } from '../../common/ui/no-permission.tsx';
+import { Pages } from '../../common/ui/pages.tsx';
 import { Empty, Failure, Loading } from '../../common/ui/states.tsx';
 
 const pageSize = 50;
@@ -23,12 +24,12 @@ function MessageLog() {
   const format = useFormat();
   const vehicles = useVehicles();
   const [channel, setChannel] = useState<Channel>('');
-  const [offset, setOffset] = useState(0);
+  const [page, setPage] = useState(1);
   const messages = useQuery({
-    queryKey: ['listChatLog', channel, offset],
+    queryKey: ['listChatLog', channel, page],
     placeholderData: (before) => before,
     queryFn: async () => {
-      const query = { limit: pageSize, offset, ...(channel === '' ? {} : { channel }) };
+      const query = { limit: pageSize, offset: (page - 1) * pageSize, ...(channel === '' ? {} : { channel }) };
       const { data } = await api.GET('/api/chat-log', { params: { query } });
       return { items: data?.data ?? [], total: data?.meta.pagination.total ?? 0 };
     },
@@ -49,7 +50,7 @@ function MessageLog() {
           value={channel}
           onChange={({ currentTarget }) => {
             setChannel(currentTarget.value as Channel);
-            setOffset(0);
+            setPage(1);
           }}
         />
       </Group>
@@ -89,26 +90,7 @@ function MessageLog() {
           </table>
         </div>
       )}
-      {total <= pageSize ? null : (
-        <Group mt="sm" justify="space-between">
-          <Button
-            size="compact-sm"
-            variant="default"
-            disabled={offset === 0}
-            onClick={() => setOffset(Math.max(0, offset - pageSize))}
-          >
-            {t('newer')}
-          </Button>
-          <Button
-            size="compact-sm"
-            variant="default"
-            disabled={offset + pageSize >= total}
-            onClick={() => setOffset(offset + pageSize)}
-          >
-            {t('older')}
-          </Button>
-        </Group>
-      )}
+      <Pages page={page} total={total} pageSize={pageSize} onChange={setPage} />
     </div>
   );
 }

@@ -1,10 +1,11 @@
-import { Tabs } from '@mantine/core';
 import { getRouteApi } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useCan, useMe } from '../../common/session/session-context.ts';
 import { AccountLinks } from '../../common/ui/account-links.tsx';
 import { Facts } from '../../common/ui/facts.tsx';
 import { NoPermission } from '../../common/ui/no-permission.tsx';
+import { PageTabs } from '../../common/ui/page-tabs.tsx';
 import { NotificationsTab } from './parts/notifications-tab.tsx';
 import { PreferencesTab } from './parts/preferences-tab.tsx';
 import { SecurityTab } from './security/security-tab.tsx';
@@ -12,6 +13,14 @@ import { WebhooksTab } from './webhooks/webhooks-tab.tsx';
 
 const route = getRouteApi('/app/profile/{-$tab}');
 const tabs = ['profile', 'preferences', 'security', 'notifications', 'webhooks'] as const;
+
+const contents: Readonly<Record<(typeof tabs)[number], ReactNode>> = {
+  profile: <ProfileTab />,
+  preferences: <PreferencesTab />,
+  security: <SecurityTab />,
+  notifications: <NotificationsTab />,
+  webhooks: <WebhooksTab />,
+};
 
 /** The user's own record, preferences, sessions and webhooks. */
 export function ProfilePage() {
@@ -28,34 +37,11 @@ export function ProfilePage() {
       <div className="more-links">
         <AccountLinks isSecondary={false} />
       </div>
-      <Tabs
-        value={current}
-        keepMounted={false}
-        onChange={(name) => void navigate({ params: { tab: name === 'profile' || name === null ? undefined : name } })}
-      >
-        <Tabs.List mb="lg">
-          {visible.map((name) => (
-            <Tabs.Tab key={name} value={name}>
-              {t(`tab.${name}`)}
-            </Tabs.Tab>
-          ))}
-        </Tabs.List>
-        <Tabs.Panel value="profile">
-          <ProfileTab />
-        </Tabs.Panel>
-        <Tabs.Panel value="preferences">
-          <PreferencesTab />
-        </Tabs.Panel>
-        <Tabs.Panel value="security">
-          <SecurityTab />
-        </Tabs.Panel>
-        <Tabs.Panel value="notifications">
-          <NotificationsTab />
-        </Tabs.Panel>
-        <Tabs.Panel value="webhooks">
-          <WebhooksTab />
-        </Tabs.Panel>
-      </Tabs>
+      <PageTabs
+        tabs={visible.map((name) => ({ name, label: t(`tab.${name}`), content: contents[name] }))}
+        current={current}
+        onChange={(name) => void navigate({ params: { tab: name === 'profile' ? undefined : name } })}
+      />
     </div>
   );
 }

@@ -1,4 +1,4 @@
-import { Button, Group, Tabs } from '@mantine/core';
+import { Button, Group } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useParams } from '@tanstack/react-router';
 import { Suspense } from 'react';
@@ -7,7 +7,9 @@ import type { Vehicle } from '../../common/fleet/vehicle.ts';
 import { useLivePosition } from '../../common/live/live-context.ts';
 import { useCan, useSession } from '../../common/session/session-context.ts';
 import { StateMark } from '../../common/ui/marks.tsx';
+import { NoPermission } from '../../common/ui/no-permission.tsx';
 import { NotFound } from '../../common/ui/not-found.tsx';
+import { PageTabs } from '../../common/ui/page-tabs.tsx';
 import { Failure, Loading } from '../../common/ui/states.tsx';
 import { isVehicleTab, type VehicleTab, vehicleTabs } from './tabs.ts';
 import './vehicle.css';
@@ -35,30 +37,31 @@ function VehicleDetails({ vehicle, tab }: { vehicle: Vehicle; tab: VehicleTab })
   const { t } = useTranslation('vehicle');
   const can = useCan();
   const navigate = useNavigate();
-  const visible = vehicleTabs.filter(({ permission }) => can(permission));
-  const current = vehicleTabs.find(({ name }) => name === tab);
-  const open = (name: string | null): void => {
+  const open = (name: string): void => {
     const params = { vehicleId: String(vehicle.id) };
-    if (name === null || name === 'overview') void navigate({ to: '/vehicles/$vehicleId', params });
+    if (name === 'overview') void navigate({ to: '/vehicles/$vehicleId', params });
     else void navigate({ to: '/vehicles/$vehicleId/$tab', params: { ...params, tab: name } });
   };
+  if (!vehicleTabs.some(({ name, permission }) => name === tab && can(permission))) return <NoPermission />;
   return (
     <div className="page">
       <VehicleTitle vehicle={vehicle} />
-      <Tabs value={tab} onChange={open}>
-        <Tabs.List mb="md" aria-label={t('tabs')}>
-          {visible.map(({ name }) => (
-            <Tabs.Tab key={name} value={name}>
-              {t(`tab.${name}`)}
-            </Tabs.Tab>
-          ))}
-        </Tabs.List>
-        <Tabs.Panel value={tab}>
-          <Suspense fallback={<Loading />}>
-            {current === undefined ? null : <current.component key={vehicle.id} vehicle={vehicle} />}
-          </Suspense>
-        </Tabs.Panel>
-      </Tabs>
+      <PageTabs
+        tabs={vehicleTabs
+          .filter(({ permission }) => can(permission))
+          .map(({ name, component: Content }) => ({
+            name,
+            label: t(`tab.${name}`),
+            content: (
+              <Suspense fallback={<Loading />}>
+                <Content key={vehicle.id} vehicle={vehicle} />
+              </Suspense>
+            ),
+          }))}
+        current={tab}
+        label={t('tabs')}
+        onChange={open}
+      />
     </div>
   );
 }

@@ -1,14 +1,15 @@
 import type { components } from '@fleet/api-client';
-import { Button, Group, NativeSelect, Text, TextInput } from '@mantine/core';
+import { Button, NativeSelect, Text, TextInput } from '@mantine/core';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { formatCsv } from '../../../common/csv/csv.ts';
+import { downloadText } from '../../../common/csv/download-text.ts';
 import { useFormat } from '../../../common/format/preferences-context.ts';
 import type { Session } from '../../../common/session/session.ts';
 import { useSession } from '../../../common/session/session-context.ts';
+import { Pages } from '../../../common/ui/pages.tsx';
 import { Empty, Failure, Loading } from '../../../common/ui/states.tsx';
-import { toCsv } from '../csv.ts';
-import { downloadText } from '../download-text.ts';
 import { useUsers } from '../queries.ts';
 
 type AuditEntry = components['schemas']['AuditEntry'];
@@ -67,12 +68,12 @@ export function AuditTab() {
   const { t } = useTranslation('account');
   const { api } = useSession();
   const [filter, setFilter] = useState(noFilter);
-  const [offset, setOffset] = useState(0);
+  const [page, setPage] = useState(1);
   const users = useUsers();
   const entries = useQuery({
-    queryKey: ['listAuditLog', filter, offset],
+    queryKey: ['listAuditLog', filter, page],
     placeholderData: (before) => before,
-    queryFn: () => readPage(api, filter, pageSize, offset),
+    queryFn: () => readPage(api, filter, pageSize, (page - 1) * pageSize),
   });
   const nameOf = (id: number | null): string =>
     id === null ? t('audit.system') : (users.data?.find((user) => user.id === id)?.name ?? `#${id}`);
@@ -80,12 +81,12 @@ export function AuditTab() {
     mutationFn: async () => {
       const all = await readAll(api, filter);
       const header = ['time', 'user', 'action', 'target_type', 'target_id', 'ip', 'detail'];
-      downloadText('audit-log.csv', toCsv([header, ...all.map((entry) => toRow(entry, nameOf))]));
+      downloadText('audit-log.csv', formatCsv([header, ...all.map((entry) => toRow(entry, nameOf))]));
     },
   });
   const change = (part: Partial<AuditFilter>): void => {
     setFilter({ ...filter, ...part });
-    setOffset(0);
+    setPage(1);
   };
   return (
     <section aria-label={t('tab.audit')}>
@@ -125,25 +126,8 @@ export function AuditTab() {
       {entries.data === undefined || entries.data.items.length === 0 ? null : (
         <AuditTable entries={entries.data.items} nameOf={nameOf} />
       )}
-      <Group mt="sm" justify="space-between">
-        <Button
-          size="compact-sm"
-          variant="default"
-          disabled={offset === 0}
-          onClick={() => setOffset(Math.max(0, offset - pageSize))}
-        >
-          {t('audit.newer')}
-        </Button>
-        <Text size="sm">{t('audit.total', { total: entries.data?.total ?? 0 })}</Text>
-        <Button
-          size="compact-sm"
-          variant="default"
-          disabled={offset + pageSize >= (entries.data?.total ?? 0)}
-          onClick={() => setOffset(offset + pageSize)}
-        >
-          {t('audit.older')}
-        </Button>
-      </Group>
+      <Text size="sm">{t('audit.total', { total: entries.data?.total ?? 0 })}</Text>
+      <Pages page={page} total={entries.data?.total ?? 0} pageSize={pageSize} onChange={setPage} />
     </section>
   );
 }
