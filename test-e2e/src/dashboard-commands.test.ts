@@ -2,14 +2,12 @@ import { terminalControl, textMessage } from '@fleet/jt808';
 import type { SimulatedTerminal } from '@fleet/terminal-simulator';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { Locator, Page } from 'playwright-core';
-import { DashboardBrowser, findAccessibilityFaults, logIn } from './testing/dashboard-browser.ts';
+import { type DashboardBrowser, findAccessibilityFaults, openDashboard } from './testing/dashboard-browser.ts';
 import { leaseHarness, type ProductHarness, shortWaitSettings, uniquePhone } from './testing/harness.ts';
 import { PlatformClient } from './testing/platform-client.ts';
 
 // A browser with software rendering on a busy machine.
 jest.setTimeout(180_000);
-
-const pageTimeoutMs = 60_000;
 
 let harness: ProductHarness;
 let client: PlatformClient;
@@ -26,10 +24,7 @@ beforeAll(async () => {
   const imei = uniquePhone();
   vehicleId = Number((await client.requestData('/vehicles', { vehicle_no: 'KL07EF7788', imei }))['id']);
   terminal = await harness.startTerminal({ phone: imei, reportIntervalMs: 1_000 });
-  browser = await DashboardBrowser.open(harness);
-  browser.context.setDefaultTimeout(pageTimeoutMs);
-  page = await browser.newPage('/');
-  await logIn(page, account);
+  ({ browser, page } = await openDashboard(harness, account));
 }, 240_000);
 
 afterAll(async () => {

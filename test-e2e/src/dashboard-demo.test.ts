@@ -2,12 +2,11 @@ import { type RunningProduct, startProduct } from '@fleet/local/product';
 import { waitFor } from '@fleet/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { Page } from 'playwright-core';
-import { DashboardBrowser, findAccessibilityFaults } from './testing/dashboard-browser.ts';
+import { DashboardBrowser, findAccessibilityFaults, pageTimeoutMs } from './testing/dashboard-browser.ts';
 
 // A browser with software rendering, and a fleet that creates its clips at its first start.
 jest.setTimeout(240_000);
 
-const pageTimeoutMs = 90_000;
 let product: RunningProduct;
 let browser: DashboardBrowser;
 let page: Page;
@@ -15,7 +14,6 @@ let page: Page;
 beforeAll(async () => {
   product = await startProduct({ simulator: true });
   browser = await DashboardBrowser.open({ product });
-  browser.context.setDefaultTimeout(pageTimeoutMs);
 }, 240_000);
 
 afterAll(async () => {

@@ -2,14 +2,17 @@ import { readFileSync } from 'node:fs';
 import { waitFor } from '@fleet/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { Page } from 'playwright-core';
-import { DashboardBrowser, findAccessibilityFaults, logIn } from './testing/dashboard-browser.ts';
+import {
+  DashboardBrowser,
+  findAccessibilityFaults,
+  openDashboard,
+  pageTimeoutMs,
+} from './testing/dashboard-browser.ts';
 import { joinSharedHarness, type ProductHarness, uniquePhone } from './testing/harness.ts';
 import { PlatformClient, type RegisteredAccount } from './testing/platform-client.ts';
 
 // A browser with software rendering on a busy machine.
 jest.setTimeout(180_000);
-
-const pageTimeoutMs = 60_000;
 
 let harness: ProductHarness;
 let account: RegisteredAccount;
@@ -21,10 +24,7 @@ beforeAll(async () => {
   harness = await joinSharedHarness();
   account = await PlatformClient.register(harness, 'fleet');
   client = account.client;
-  browser = await DashboardBrowser.open(harness);
-  browser.context.setDefaultTimeout(pageTimeoutMs);
-  page = await browser.newPage('/');
-  await logIn(page, account);
+  ({ browser, page } = await openDashboard(harness, account));
 }, 240_000);
 
 afterAll(async () => {
@@ -45,7 +45,6 @@ describe('an empty account', () => {
     const empty = await PlatformClient.register(harness, 'empty');
     const other = await DashboardBrowser.open(harness);
     try {
-      other.context.setDefaultTimeout(pageTimeoutMs);
       const window = await other.newPage('/vehicles');
       await window.getByLabel('E-mail or phone').fill(empty.email);
       await window.locator('input[type=password]').fill(empty.password);

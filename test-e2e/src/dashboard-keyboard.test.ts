@@ -1,14 +1,18 @@
 import { waitFor } from '@fleet/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { Page } from 'playwright-core';
-import { DashboardBrowser, findAccessibilityFaults, logIn } from './testing/dashboard-browser.ts';
+import {
+  type DashboardBrowser,
+  findAccessibilityFaults,
+  openDashboard,
+  pageTimeoutMs,
+} from './testing/dashboard-browser.ts';
 import { type ProductHarness, startHarness, uniquePhone } from './testing/harness.ts';
 import { PlatformClient } from './testing/platform-client.ts';
 
 // A browser with software rendering on a busy machine.
 jest.setTimeout(180_000);
 
-const pageTimeoutMs = 60_000;
 let harness: ProductHarness;
 let browser: DashboardBrowser;
 let page: Page;
@@ -23,10 +27,7 @@ beforeAll(async () => {
   vehicleId = Number(
     (await client.requestData('/vehicles', { vehicle_no: vehicleNo, name: 'Keyboard truck', imei })).id,
   );
-  browser = await DashboardBrowser.open(harness);
-  browser.context.setDefaultTimeout(pageTimeoutMs);
-  page = await browser.newPage('/');
-  await logIn(page, harness.product.runtime.demo);
+  ({ browser, page } = await openDashboard(harness));
 }, 240_000);
 
 afterAll(async () => {

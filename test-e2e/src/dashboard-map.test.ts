@@ -3,7 +3,12 @@ import { waitFor } from '@fleet/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { CuttableProxy } from './testing/cuttable-proxy.ts';
-import { DashboardBrowser, findAccessibilityFaults, logIn } from './testing/dashboard-browser.ts';
+import {
+  type DashboardBrowser,
+  findAccessibilityFaults,
+  openDashboard,
+  pageTimeoutMs,
+} from './testing/dashboard-browser.ts';
 import { killProcess, waitForRestart } from './testing/faults.ts';
 import { type StartedHarness, startHarness, uniquePhone } from './testing/harness.ts';
 import { ManualTrack } from './testing/manual-track.ts';
@@ -12,7 +17,6 @@ import { PlatformClient } from './testing/platform-client.ts';
 // A browser with software rendering on a busy machine, and states that begin after a minute.
 jest.setTimeout(400_000);
 
-const pageTimeoutMs = 60_000;
 const stateTimeoutMs = 150_000;
 /** The websocket passes through a proxy that the test cuts. */
 let proxy: CuttableProxy;
@@ -41,10 +45,7 @@ beforeAll(async () => {
   terminal = await startVehicle('KL07CD1234', 'Truck 12', track);
   for (const index of [1, 2, 3])
     await startVehicle(`KL07ST000${index}`, `Parked ${index}`, new ManualTrack(10.02 + index / 100, 76.35));
-  browser = await DashboardBrowser.open(harness);
-  browser.context.setDefaultTimeout(pageTimeoutMs);
-  page = await browser.newPage('/');
-  await logIn(page, harness.product.runtime.demo);
+  ({ browser, page } = await openDashboard(harness));
 }, 240_000);
 
 afterAll(async () => {

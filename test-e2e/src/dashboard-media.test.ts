@@ -2,7 +2,12 @@ import { readFileSync } from 'node:fs';
 import { waitFor } from '@fleet/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { Page } from 'playwright-core';
-import { DashboardBrowser, findAccessibilityFaults, logIn } from './testing/dashboard-browser.ts';
+import {
+  type DashboardBrowser,
+  findAccessibilityFaults,
+  openDashboard,
+  pageTimeoutMs,
+} from './testing/dashboard-browser.ts';
 import { DownloadCamera } from './testing/download-camera.ts';
 import { leaseHarness, type ProductHarness } from './testing/harness.ts';
 import { PlatformClient } from './testing/platform-client.ts';
@@ -10,8 +15,6 @@ import type { Clip } from './testing/upload-camera.ts';
 
 // A browser with software rendering on a busy machine.
 jest.setTimeout(240_000);
-
-const pageTimeoutMs = 90_000;
 
 let harness: ProductHarness;
 let client: PlatformClient;
@@ -21,10 +24,7 @@ let page: Page;
 beforeAll(async () => {
   harness = await leaseHarness();
   client = await PlatformClient.logIn(harness);
-  browser = await DashboardBrowser.open(harness);
-  browser.context.setDefaultTimeout(pageTimeoutMs);
-  page = await browser.newPage('/');
-  await logIn(page, harness.product.runtime.demo);
+  ({ browser, page } = await openDashboard(harness));
 }, 240_000);
 
 afterAll(async () => {

@@ -2,7 +2,12 @@ import { readFileSync } from 'node:fs';
 import { waitFor } from '@fleet/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { Page } from 'playwright-core';
-import { DashboardBrowser, findAccessibilityFaults, logIn } from './testing/dashboard-browser.ts';
+import {
+  type DashboardBrowser,
+  findAccessibilityFaults,
+  openDashboard,
+  pageTimeoutMs,
+} from './testing/dashboard-browser.ts';
 import { type Dashcam, Dashcams } from './testing/dashcams.ts';
 import { leaseHarness, type ProductHarness } from './testing/harness.ts';
 import { sendPastDrive } from './testing/past-drive.ts';
@@ -10,7 +15,6 @@ import { sendPastDrive } from './testing/past-drive.ts';
 // A browser with software rendering on a busy machine.
 jest.setTimeout(180_000);
 
-const pageTimeoutMs = 60_000;
 const zone = 'Asia/Kolkata';
 const dayMs = 86_400_000;
 /** Yesterday in the zone of the vehicle: two drives with a gap without reports between them. */
@@ -38,10 +42,7 @@ beforeAll(async () => {
     'the reports of yesterday',
     pageTimeoutMs,
   );
-  browser = await DashboardBrowser.open(harness);
-  browser.context.setDefaultTimeout(pageTimeoutMs);
-  page = await browser.newPage('/');
-  await logIn(page, harness.product.runtime.demo);
+  ({ browser, page } = await openDashboard(harness));
 }, 240_000);
 
 afterAll(async () => {

@@ -6,16 +6,13 @@ import { waitFor } from '@fleet/testing';
 import { verifySecret, verifySignature } from '@fleet/webhook-receiver';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import type { Locator, Page } from 'playwright-core';
-import { DashboardBrowser, findAccessibilityFaults, logIn } from './testing/dashboard-browser.ts';
+import { type DashboardBrowser, findAccessibilityFaults, openDashboard } from './testing/dashboard-browser.ts';
 import { takePictures } from './testing/dashboard-pictures.ts';
 import { type ProductHarness, startHarness, uniquePhone } from './testing/harness.ts';
 import { PlatformClient } from './testing/platform-client.ts';
 
 // A browser with software rendering on a busy machine.
 jest.setTimeout(240_000);
-
-/** The page waits for the product, which shares the machine with the browser. */
-const pageTimeoutMs = 60_000;
 
 interface Received {
   readonly headers: IncomingHttpHeaders;
@@ -55,10 +52,7 @@ beforeAll(async () => {
   const imei = uniquePhone();
   vehicleId = Number((await client.requestData('/vehicles', { vehicle_no: 'HOOK 7', name: 'Van 7', imei })).id);
   terminal = await harness.startTerminal({ phone: imei, reportIntervalMs: 500 });
-  browser = await DashboardBrowser.open(harness);
-  browser.context.setDefaultTimeout(pageTimeoutMs);
-  page = await browser.newPage('/');
-  await logIn(page, harness.product.runtime.demo);
+  ({ browser, page } = await openDashboard(harness));
 }, 240_000);
 
 afterAll(async () => {

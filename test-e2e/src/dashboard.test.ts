@@ -2,15 +2,12 @@ import type { SimulatedTerminal } from '@fleet/terminal-simulator';
 import { waitFor } from '@fleet/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { Page } from 'playwright-core';
-import { DashboardBrowser, findAccessibilityFaults, logIn } from './testing/dashboard-browser.ts';
+import { DashboardBrowser, findAccessibilityFaults, logIn, pageTimeoutMs } from './testing/dashboard-browser.ts';
 import { type ProductHarness, startHarness, uniquePhone } from './testing/harness.ts';
 import { PlatformClient } from './testing/platform-client.ts';
 
 // A browser with software rendering on a busy machine.
 jest.setTimeout(180_000);
-
-/** The page waits for the product, which shares the machine with the browser. */
-const pageTimeoutMs = 60_000;
 
 let harness: ProductHarness;
 let client: PlatformClient;
@@ -43,7 +40,6 @@ afterEach(expectNoFaults);
 
 async function openBrowser(): Promise<DashboardBrowser> {
   const opened = await DashboardBrowser.open(harness);
-  opened.context.setDefaultTimeout(pageTimeoutMs);
   browsers.push(opened);
   return opened;
 }

@@ -22,6 +22,9 @@ const browserArguments = [
   '--autoplay-policy=no-user-gesture-required',
 ];
 
+/** The page waits for the product, which shares the machine with the browser. */
+export const pageTimeoutMs = 60_000;
+
 /** A violation of an accessibility rule. */
 interface AxeViolation {
   readonly id: string;
@@ -59,6 +62,7 @@ export class DashboardBrowser {
       // Gliding vehicles make a browser that draws in software repaint without a pause.
       reducedMotion: 'reduce',
     });
+    context.setDefaultTimeout(pageTimeoutMs);
     return new DashboardBrowser(context, harness.product.runtime.base_url, profile);
   }
 
@@ -88,6 +92,17 @@ export class DashboardBrowser {
     await this.context.close();
     rmSync(this.#profile, { recursive: true, force: true });
   }
+}
+
+/** Opens a browser with a page of a user who is logged in. */
+export async function openDashboard(
+  harness: Pick<ProductHarness, 'product'>,
+  user: { email: string; password: string } = harness.product.runtime.demo,
+): Promise<{ browser: DashboardBrowser; page: Page }> {
+  const browser = await DashboardBrowser.open(harness);
+  const page = await browser.newPage('/');
+  await logIn(page, user);
+  return { browser, page };
 }
 
 /** Logs a user in and waits for the map. */
