@@ -35,7 +35,7 @@ function sendError(response: ServerResponse, status: number, error: string): voi
   response.end(JSON.stringify({ status, error }));
 }
 
-/** Logs the browser in and leads it to the map. Existing sessions of other users of the browser are replaced. */
+/** Logs the browser in and redirects it to the map. The session of another user in this browser is replaced. */
 async function signIn(options: DemoOptions, response: ServerResponse): Promise<void> {
   const { platformApi, email: identifier, password, origin } = options;
   const login = await fetch(`${platformApi}/api/auth/login`, {

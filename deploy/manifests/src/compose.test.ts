@@ -16,7 +16,7 @@ const operatorVariables = {
   ENCRYPTION_KEY: 'e'.repeat(64),
 };
 
-/** Variables that npm start sets for its own reasons. */
+/** Variables that only npm start needs. */
 const localOnly = new Set([
   // The directory of the checkout, its demo data, and the address of the machine.
   'NODE_ENV',

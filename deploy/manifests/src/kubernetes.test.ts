@@ -38,7 +38,7 @@ const secrets = {
 /** Variables that only later variables refer to. */
 const auxiliary = new Set(['POD_NAME', 'POD_NAMESPACE', 'POD_INDEX', 'FTP_DOMAIN']);
 
-/** Variables that npm start sets for its own reasons, or whose default is right in a container. */
+/** Variables that only npm start needs, or whose default is right in a container. */
 const localOnly = new Set([
   'NODE_ENV',
   'NODE_COMPILE_CACHE',
