@@ -78,6 +78,7 @@ async function measure() {
   const pan = await trace(async () => {
     framesPerSecond = await panMap(page);
   });
+  const load = loadavg()[0];
   const before = await readMemory(page, session);
   await sleep(minutes * 60_000);
   const after = await readMemory(page, session);
@@ -89,6 +90,7 @@ async function measure() {
   };
   return {
     rows: phases,
+    load,
     firstPageMs,
     framesPerSecond,
     before,
@@ -147,7 +149,7 @@ async function readProcessMemory() {
   return Math.max(0, ...sizes);
 }
 
-function toMarkdown({ rows, firstPageMs, framesPerSecond, before, after }) {
+function toMarkdown({ rows, load, firstPageMs, framesPerSecond, before, after }) {
   const round = (value, digits = 0) => value.toFixed(digits);
   const lines = Object.entries(rows).map(
     ([name, each]) =>
@@ -155,7 +157,7 @@ function toMarkdown({ rows, firstPageMs, framesPerSecond, before, after }) {
   );
   return `# Benchmarks of the dashboard
 
-Written by \`npm run bench -- dashboard\` on ${new Date().toISOString().slice(0, 10)}, on ${machine()}, with a load average of ${round(loadavg()[0], 1)}.
+Written by \`npm run bench -- dashboard\` on ${new Date().toISOString().slice(0, 10)}, on ${machine()}, with a load average of ${round(load, 1)}.
 Chromium draws with software (SwiftShader), and shares the cores with the server. The live map shows ${vehicles.toLocaleString('en')} vehicles, and
 ${updates.toLocaleString('en')} positions arrive each second. A task is what the main thread does without a pause: input waits for its end. Wall time includes the
 time in which other programs had the cores, and that in which the page waited for the software renderer to draw a frame; CPU time does not.

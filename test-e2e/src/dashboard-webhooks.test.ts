@@ -141,7 +141,7 @@ describe('adding a webhook', () => {
     await open();
     await page.getByRole('button', { name: 'Add webhook' }).focus();
     await page.keyboard.press('Enter');
-    await page.getByLabel('URL').focus();
+    await page.locator('input[type=url]:focus').waitFor();
     await page.keyboard.type(hookUrl());
     await page.keyboard.press('Enter');
     await page.getByText(/^whsec_/).waitFor();

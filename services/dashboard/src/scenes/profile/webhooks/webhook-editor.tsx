@@ -95,7 +95,7 @@ export function WebhookEditor({ webhook, onClose, onSecret }: WebhookEditorProps
           {isChangedElsewhere ? (
             <ChangedElsewhere theirs={newest} onKeepMine={() => saveOver(newest)} onTakeTheirs={takeTheirs} />
           ) : null}
-          <TextInput label={t('webhooks.url')} type="url" required {...form.getInputProps('url')} />
+          <TextInput label={t('webhooks.url')} type="url" required data-autofocus {...form.getInputProps('url')} />
           <TextInput label={t('webhooks.name')} maxLength={100} {...form.getInputProps('name')} />
           {webhook === null ? <SecretField {...form.getInputProps('secret')} /> : null}
           <EventChoice {...form.getInputProps('notification_types')} />
