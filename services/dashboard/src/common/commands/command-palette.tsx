@@ -7,7 +7,7 @@ import { useEffect } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useVehicles } from '../fleet/queries.ts';
 import { useCan, useSession } from '../session/session-context.ts';
-import { pages } from './pages.ts';
+import { hasRoute, pages } from './pages.ts';
 
 /** Rows that a search shows at most. */
 const maxRows = 12;
@@ -57,11 +57,10 @@ function useGroups(): SpotlightActionGroupData[] {
   const session = useSession();
   const { data: vehicles = [] } = useVehicles();
   const records = useNamedRecords();
-  const hasRoute = (path: string): boolean => Object.hasOwn(router.routesByPath, path);
   const open = (path: string) => () => router.history.push(path);
   const named = (group: string, folder: string, rows: readonly { id: number; name: string }[]) => ({
     group: t(`palette.${group}`),
-    actions: hasRoute(`${folder}/$${group.slice(0, -1)}Id`)
+    actions: hasRoute(router.routesByPath, `${folder}/$${group.slice(0, -1)}Id`)
       ? rows.map(({ id, name }) => ({ id: `${group}-${id}`, label: name, onClick: open(`${folder}/${id}`) }))
       : [],
   });
@@ -69,7 +68,7 @@ function useGroups(): SpotlightActionGroupData[] {
     {
       group: t('palette.pages'),
       actions: pages
-        .filter((page) => hasRoute(page.path) && (!('permission' in page) || can(page.permission)))
+        .filter((page) => hasRoute(router.routesByPath, page.path) && (!('permission' in page) || can(page.permission)))
         .map(({ name, path }) => ({ id: `page-${name}`, label: t(`palette.page.${name}`), onClick: open(path) })),
     },
     {

@@ -21,10 +21,15 @@ export const pages = [
   { name: 'routes', path: '/routes' },
   { name: 'media', path: '/media', permission: 'video' },
   { name: 'sharing', path: '/sharing', permission: 'sharing' },
+  { name: 'devices', path: '/devices', permission: 'fleet' },
   { name: 'messages', path: '/messages', permission: 'fleet' },
   { name: 'support', path: '/support' },
   { name: 'profile', path: '/profile', letter: 'p' },
 ] as const satisfies readonly PageEntry[];
+
+/** Returns whether the build has a route for a path. Pages with tabs have an optional parameter. */
+export const hasRoute = (routesByPath: object, path: string): boolean =>
+  [path, `${path}/{-$tab}`].some((pattern) => Object.hasOwn(routesByPath, pattern));
 
 /** Returns the path that a letter after `g` opens. */
 export const pathOfLetter = (letter: string): string | undefined =>

@@ -10,6 +10,7 @@ import { useCan, useMe, useSession } from '../session/session-context.ts';
 import { AccountLinks } from './account-links.tsx';
 import { ConnectionStatus } from './connection-status.tsx';
 import { CustomerBar } from './customer-bar.tsx';
+import { MoreMenu } from './more-menu.tsx';
 import { NavLink } from './nav-link.tsx';
 
 /** Only a local start needs its code. */
@@ -60,6 +61,7 @@ export function AppShell() {
         {can('video') ? (
           <NavLink to="/media" icon={<IconPhoto size={20} aria-hidden />} label={t('nav.media')} />
         ) : null}
+        <MoreMenu />
         <span className="spacer" />
         <Commands />
         <AccountLinks />
