@@ -2479,13 +2479,19 @@ export type paths = {
         };
         /**
          * List stored documents
-         * @description Lists files that were stored with `store`.
+         * @description Lists stored files, without their content.
          *
          *     Roles: `superadmin`, `owner`, `admin`, `manager`. The key requires the scope `read`.
          */
         get: operations["listDocuments"];
         put?: never;
-        post?: never;
+        /**
+         * Store a document
+         * @description Stores a file, encrypted, without reading it. Accepts multipart/form-data or base64. `driver_id` assigns it to a driver.
+         *
+         *     Roles: `superadmin`, `owner`, `admin`, `manager`. The key requires the scope `write`.
+         */
+        post: operations["createDocument"];
         delete?: never;
         options?: never;
         head?: never;
@@ -4601,6 +4607,7 @@ export type components = {
             mime_type: string;
             size_bytes: number;
             created_by: number;
+            driver_id: number | null;
             /** @description Path of the file. It requires the same credentials. */
             url: string;
         };
@@ -24783,6 +24790,8 @@ export interface operations {
                 sort?: "id" | "-id" | "created_at" | "-created_at";
                 /** @description Return only documents of this kind. */
                 document_type?: "driver_license" | "passport" | "id_card" | "vehicle_registration" | "insurance";
+                /** @description Only records of this driver. */
+                driver_id?: number;
             };
             header?: never;
             path?: never;
@@ -24851,6 +24860,178 @@ export interface operations {
                 };
             };
             408: components["responses"]["RequestTimeout"];
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            431: components["responses"]["HeadersTooLarge"];
+            /** @description Unexpected server error. */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description A backend is unavailable, or the request took too long. */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+        };
+    };
+    createDocument: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Processes the request once. A retry with the same key and body gets the first response below 500, for 24 hours. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description Part of multipart/form-data: JPEG, PNG, WebP, or PDF with up to 5 pages. At most 10 MiB. */
+                    file?: unknown;
+                    /** @description The file in base64, for JSON bodies. */
+                    content_base64?: string;
+                    mime_type?: string;
+                    /** @enum {string} */
+                    document_type: "driver_license" | "passport" | "id_card" | "vehicle_registration" | "insurance";
+                    driver_id?: number;
+                };
+                "multipart/form-data": {
+                    /** @description Part of multipart/form-data: JPEG, PNG, WebP, or PDF with up to 5 pages. At most 10 MiB. */
+                    file?: unknown;
+                    /** @description The file in base64, for JSON bodies. */
+                    content_base64?: string;
+                    mime_type?: string;
+                    /** @enum {string} */
+                    document_type: "driver_license" | "passport" | "id_card" | "vehicle_registration" | "insurance";
+                    driver_id?: number;
+                };
+            };
+        };
+        responses: {
+            /** @description Created; `Location` is the path of the document. */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["StoredDocument"];
+                        meta?: {
+                            /** @description JSON pointers to the ignored fields of the body. */
+                            ignored_fields?: string[];
+                        };
+                    };
+                };
+            };
+            /** @description The request is not valid. `details` lists each fault. */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description The API key or the token is missing or not valid. */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description The role or the key lacks the permission, or key and token belong to different accounts. */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description The driver does not exist. */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            408: components["responses"]["RequestTimeout"];
+            /** @description A request with this Idempotency-Key is still running. */
+            409: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description The body is not plain UTF-8. */
+            415: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description The file is neither a supported picture nor a PDF. */
+            422: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
             /** @description Too many requests. */
             429: {
                 headers: {

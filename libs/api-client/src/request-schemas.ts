@@ -3749,6 +3749,38 @@ export const requestSchemas = {
       }
     }
   },
+  "createDocument": {
+    "type": "object",
+    "required": [
+      "document_type"
+    ],
+    "properties": {
+      "file": {},
+      "content_base64": {
+        "type": "string",
+        "maxLength": 14000000
+      },
+      "mime_type": {
+        "type": "string",
+        "maxLength": 100
+      },
+      "document_type": {
+        "type": "string",
+        "enum": [
+          "driver_license",
+          "passport",
+          "id_card",
+          "vehicle_registration",
+          "insurance"
+        ]
+      },
+      "driver_id": {
+        "type": "integer",
+        "minimum": 1,
+        "maximum": 9007199254740991
+      }
+    }
+  },
   "receiveSms": {
     "type": "object",
     "properties": {},

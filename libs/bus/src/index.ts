@@ -91,6 +91,7 @@ export {
   notificationSubject,
   notifyWebhookOwner,
   sessionChanged,
+  unassignedDeviceSeen,
   webhookRequests,
 } from './notification-events.ts';
 export { OrderedReader, type StreamMessage, streamCreatedAt } from './ordered-reader.ts';

@@ -131,6 +131,19 @@ export const sessionChanged = defineEvent({
   }),
 });
 
+/**
+ * Event: a terminal that belongs to no vehicle connected, registered or disconnected. Lost while the broker is
+ * unavailable; the records hold the truth.
+ */
+export const unassignedDeviceSeen = defineEvent({
+  subject: 'unassigned-device.seen',
+  schema: Type.Object({
+    /** Canonical number. */
+    imei: Type.String({ pattern: '^\\d{1,20}$' }),
+    atMs: milliseconds,
+  }),
+});
+
 const deliveryId = Type.String({ pattern: '^[0-9a-f]{24}$' });
 
 /**

@@ -54,6 +54,7 @@ const bodies: SampleOverrides['bodies'] = {
   createRoute: () => wayOf,
   updateVehiclePreferences: () => ({ notification_types: ['sos'] }),
   extractDocument: () => ({ text: passport }),
+  createDocument: () => ({ content_base64: Buffer.from('%PDF-1.4').toString('base64'), mime_type: undefined }),
   broadcastVoice: () => ({
     group_id: undefined,
     audio: undefined,

@@ -1,6 +1,10 @@
 import { type LiveEventType, liveEventTypes } from '@fleet/bus';
 import { hourMs } from '@fleet/service-kit';
 
+/** Events that a client can subscribe to: those of vehicles, and `device` of terminals without a vehicle. */
+const eventTypes = [...liveEventTypes, 'device'] as const;
+export type EventType = (typeof eventTypes)[number];
+
 /** Default events of a client. */
 export const defaultEvents = ['location', 'status', 'notification'] as const satisfies readonly LiveEventType[];
 
@@ -15,7 +19,7 @@ export type MessageId = string | number | null;
 /** Events and vehicles of a subscription. */
 export interface Selection {
   readonly vehicles: 'all' | readonly number[];
-  readonly events: readonly LiveEventType[];
+  readonly events: readonly EventType[];
   readonly minIntervalMs: number;
 }
 
@@ -86,12 +90,12 @@ function parseId(id: unknown): MessageId {
 
 /** Defaults: all vehicles; the default events to subscribe, all events to unsubscribe. */
 function parseSelection(fields: Fields, type: 'subscribe' | 'unsubscribe'): Parsed<Selection> {
-  const { vehicles = 'all', events = type === 'subscribe' ? defaultEvents : liveEventTypes } = fields;
+  const { vehicles = 'all', events = type === 'subscribe' ? defaultEvents : eventTypes } = fields;
   const interval = fields['min_interval_ms'] ?? 0;
   if (vehicles !== 'all' && !(Array.isArray(vehicles) && vehicles.every(isRecordId)))
     return { fault: 'vehicles must be "all" or a list of vehicle ids.' };
   if (!Array.isArray(events) || events.length === 0 || !events.every(isEventType))
-    return { fault: `events must be a list of ${liveEventTypes.join(', ')}.` };
+    return { fault: `events must be a list of ${eventTypes.join(', ')}.` };
   if (typeof interval !== 'number' || !(interval >= 0 && interval <= maxIntervalMs))
     return { fault: `min_interval_ms must be a number from 0 to ${maxIntervalMs}.` };
   const ids = vehicles === 'all' ? vehicles : [...new Set(vehicles as number[])];
@@ -103,5 +107,5 @@ const isBatchInterval = (value: unknown): value is number =>
 
 const isRecordId = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) > 0;
 
-const isEventType = (value: unknown): value is LiveEventType =>
-  typeof value === 'string' && (liveEventTypes as readonly string[]).includes(value);
+const isEventType = (value: unknown): value is EventType =>
+  typeof value === 'string' && (eventTypes as readonly string[]).includes(value);

@@ -11,6 +11,7 @@ import type { ClientMessage } from './client-messages.ts';
 import { closeCodes, reconnectReason } from './close-codes.ts';
 import type { Connection } from './connection.ts';
 import { ConnectionRegistry, type RegisteredConnection, refreshIntervalMs } from './connection-registry.ts';
+import { DeviceFeed } from './device-feed.ts';
 import { throttleTickMs } from './location-throttle.ts';
 import { ShareViewer } from './share-viewer.ts';
 import { Snapshots } from './snapshots.ts';
@@ -47,6 +48,7 @@ export class Hub {
   readonly #stats: Stats;
   readonly #visibilities: VisibilityCache;
   readonly #feeds: AccountFeeds;
+  readonly #devices: DeviceFeed;
   readonly #viewerDeps: ViewerDeps;
   readonly #registry: ConnectionRegistry;
   readonly #connections = new Set<Connection>();
@@ -61,6 +63,7 @@ export class Hub {
     this.#stats = stats;
     this.#visibilities = new VisibilityCache({ bus, log, records, redis, principals });
     this.#feeds = new AccountFeeds(deps, () => this.#visibilities.refreshAll());
+    this.#devices = new DeviceFeed(deps, () => this.#users.keys());
     this.#viewerDeps = { ...deps, feeds: this.#feeds, snapshots: new Snapshots(deps) };
     this.#registry = new ConnectionRegistry(deps);
     this.#timers = [
@@ -107,6 +110,7 @@ export class Hub {
     this.#registry.stop();
     this.#visibilities.stop();
     this.#feeds.stop();
+    this.#devices.stop();
   }
 
   async #admitUser(

@@ -1,12 +1,11 @@
-import type { LiveEventType } from '@fleet/bus';
-import { defaultEvents, type Selection } from './client-messages.ts';
+import { defaultEvents, type EventType, type Selection } from './client-messages.ts';
 
 /** A subscription in `hello` and `subscribed`. */
 interface SubscriptionResponse {
   readonly vehicles: 'all' | readonly number[];
   /** Vehicles that `all` excludes. */
   readonly except?: readonly number[];
-  readonly events: readonly LiveEventType[];
+  readonly events: readonly EventType[];
   readonly min_interval_ms: number;
 }
 
@@ -24,9 +23,9 @@ const maxSingleVehicles = 10_000;
  */
 export class Subscriptions {
   /** Of all vehicles. */
-  readonly #allVehicles = new Map<LiveEventType, AllVehicles>();
+  readonly #allVehicles = new Map<EventType, AllVehicles>();
   /** Of single vehicles, in addition: milliseconds between positions. */
-  readonly #singleVehicles = new Map<number, Map<LiveEventType, number>>();
+  readonly #singleVehicles = new Map<number, Map<EventType, number>>();
   #isDefault = true;
 
   constructor() {
@@ -57,7 +56,7 @@ export class Subscriptions {
   }
 
   /** Returns the milliseconds between two of these events, undefined without a subscription. */
-  findIntervalMs(type: LiveEventType, vehicleId: number): number | undefined {
+  findIntervalMs(type: EventType, vehicleId: number): number | undefined {
     const allVehicles = this.#allVehicles.get(type);
     const allIntervalMs =
       allVehicles === undefined || allVehicles.except.has(vehicleId) ? undefined : allVehicles.intervalMs;
@@ -76,7 +75,7 @@ export class Subscriptions {
       events: [event],
       min_interval_ms: intervalMs,
     }));
-    const singleVehicles = new Map<string, { vehicles: number[]; events: LiveEventType[]; min_interval_ms: number }>();
+    const singleVehicles = new Map<string, { vehicles: number[]; events: EventType[]; min_interval_ms: number }>();
     for (const [id, intervals] of this.#singleVehicles)
       for (const [min_interval_ms, events] of byInterval(intervals)) {
         const key = `${min_interval_ms}:${events.toSorted().join()}`;
@@ -87,25 +86,25 @@ export class Subscriptions {
     return [...mergeEqual(allVehicles), ...singleVehicles.values()];
   }
 
-  #addAllVehicles(events: readonly LiveEventType[], intervalMs: number): void {
+  #addAllVehicles(events: readonly EventType[], intervalMs: number): void {
     for (const event of events) this.#allVehicles.set(event, { intervalMs, except: new Set() });
   }
 
-  #addSingleVehicle(id: number, events: readonly LiveEventType[], intervalMs: number): void {
-    const intervals = this.#singleVehicles.get(id) ?? new Map<LiveEventType, number>();
+  #addSingleVehicle(id: number, events: readonly EventType[], intervalMs: number): void {
+    const intervals = this.#singleVehicles.get(id) ?? new Map<EventType, number>();
     for (const event of events) intervals.set(event, intervalMs);
     this.#singleVehicles.set(id, intervals);
   }
 
-  #removeSingleVehicle(id: number, events: readonly LiveEventType[]): void {
+  #removeSingleVehicle(id: number, events: readonly EventType[]): void {
     const intervals = this.#singleVehicles.get(id);
     for (const event of events) intervals?.delete(event);
     if (intervals?.size === 0) this.#singleVehicles.delete(id);
   }
 }
 
-function byInterval(intervals: ReadonlyMap<LiveEventType, number>): Map<number, LiveEventType[]> {
-  const found = new Map<number, LiveEventType[]>();
+function byInterval(intervals: ReadonlyMap<EventType, number>): Map<number, EventType[]> {
+  const found = new Map<number, EventType[]>();
   for (const [event, intervalMs] of intervals) found.set(intervalMs, [...(found.get(intervalMs) ?? []), event]);
   return found;
 }

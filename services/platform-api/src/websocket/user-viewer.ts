@@ -1,3 +1,4 @@
+import type { Role } from '../access/roles.ts';
 import { streamUrlSigner } from '../domains/dashcam/event-urls.ts';
 import { mediaUrlBuilder } from '../domains/media/urls.ts';
 import type { Notification } from '../domains/notifications/schema.ts';
@@ -19,6 +20,9 @@ import type { EventAccess, ShareChanges } from './visibility-snapshot.ts';
 
 /** Seconds between pings of the server. */
 export const heartbeatSeconds = 30;
+/** A `device` event belongs to no vehicle; only subscriptions of all vehicles include it. */
+const noVehicleId = 0;
+
 /** Dependencies of a user's connection. */
 export interface ViewerDeps extends Pick<Deps, 'config' | 'records' | 'redis' | 'log' | 'streamTokens'> {
   readonly feeds: AccountFeeds;
@@ -93,6 +97,19 @@ export class UserViewer implements FeedViewer, VisibilityListener {
       if (!this.#throttle.admit(event, intervalMs, performance.now())) return;
     }
     this.#deliver(event, access);
+  }
+
+  get role(): Role {
+    return this.#visibility.caller.role;
+  }
+
+  get wantsDevices(): boolean {
+    return this.#subscriptions.findIntervalMs('device', noVehicleId) !== undefined;
+  }
+
+  /** Sends a `device` event. The caller checks `role` and `wantsDevices`. */
+  offerDevice(message: Buffer): void {
+    this.#connection.deliver({ type: 'device', message });
   }
 
   /** Sends positions that have waited for the interval of the client. */

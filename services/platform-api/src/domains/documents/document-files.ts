@@ -1,24 +1,44 @@
 import { AppError, assertVersion, type Page, type Pagination, parseSort } from '@fleet/service-kit';
 import type { Caller } from '../../access/caller.ts';
 import type { Deps } from '../../platform/deps.ts';
-import { omitUndefined } from '../../platform/fields.ts';
+import { assertAllFound, omitUndefined } from '../../platform/fields.ts';
 import { toRecordResponse } from '../../platform/schemas.ts';
 import { audit } from '../audit/use-cases.ts';
-import type { DocumentResponse, DocumentType, ListDocumentsQuery, StoredDocument } from './schema.ts';
+import { filterOwnDriverIds } from '../drivers/queries.ts';
+import { parseFile } from './document-input.ts';
+import type { CreateDocumentBody, DocumentResponse, ListDocumentsQuery, StoredDocument } from './schema.ts';
 import { documentCollection, findFile, insertFile, removeFile } from './store.ts';
 
 type DocumentDeps = Pick<Deps, 'records' | 'database' | 'encryption' | 'log'>;
 
 const sealPurpose = (id: number): string => `document ${id}`;
 
+/** A file to store. */
+interface NewDocument extends Pick<StoredDocument, 'documentType' | 'mimeType'> {
+  readonly driverId: number | null;
+  readonly content: Buffer;
+}
+
+/** Stores the file of a request without reading it. Throws 404 unless the driver is one of the account. */
+export async function createDocument(
+  deps: DocumentDeps,
+  caller: Caller,
+  body: CreateDocumentBody,
+): Promise<StoredDocument> {
+  const { document_type: documentType, driver_id: driverId = null } = body;
+  const { file, mimeType } = parseFile(body);
+  if (driverId !== null) assertAllFound('driver', [driverId], await filterOwnDriverIds(deps, caller, [driverId]));
+  return storeDocument(deps, caller, { documentType, driverId, content: file, mimeType });
+}
+
 /** Stores a file, sealed. */
 export async function storeDocument(
   deps: DocumentDeps,
   caller: Caller,
-  { documentType, content, mimeType }: { documentType: DocumentType; content: Buffer; mimeType: string },
+  { documentType, driverId, content, mimeType }: NewDocument,
 ): Promise<StoredDocument> {
   const { accountId } = caller;
-  const fields = { documentType, mimeType, sizeBytes: content.length, createdBy: caller.userId };
+  const fields = { documentType, driverId, mimeType, sizeBytes: content.length, createdBy: caller.userId };
   const document = await documentCollection(deps.records).insert(caller, fields);
   const { _id } = document;
   try {
@@ -36,12 +56,16 @@ export async function storeDocument(
 export function listDocuments(
   { records }: Pick<DocumentDeps, 'records'>,
   caller: Caller,
-  { document_type: documentType, sort }: ListDocumentsQuery,
+  { document_type: documentType, driver_id: driverId, sort }: ListDocumentsQuery,
   paging: Pagination,
 ): Promise<Page<StoredDocument>> {
   const { field, direction } = parseSort(sort);
   const sorting = { field: field === 'created_at' ? 'createdAt' : field, direction };
-  return documentCollection(records).list(caller, { where: omitUndefined({ documentType }), sorting, paging });
+  return documentCollection(records).list(caller, {
+    where: omitUndefined({ documentType, driverId }),
+    sorting,
+    paging,
+  });
 }
 
 export async function readDocument({ records }: Pick<DocumentDeps, 'records'>, caller: Caller, id: number) {
@@ -88,5 +112,6 @@ export const toDocumentResponse = (document: StoredDocument): DocumentResponse =
   mime_type: document.mimeType,
   size_bytes: document.sizeBytes,
   created_by: document.createdBy,
+  driver_id: document.driverId ?? null,
   url: `/api/documents/${document._id}/file`,
 });

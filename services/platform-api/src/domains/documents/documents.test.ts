@@ -25,13 +25,13 @@ const inJson = (file: Buffer, mime_type: string, more: object = {}) => ({
   ...more,
 });
 
-async function upload(file: Buffer, type: string, fields: Record<string, string> = {}) {
+async function upload(file: Buffer, type: string, fields: Record<string, string> = {}, to = path) {
   const { apiKey, token } = harness.ours.owner;
   const form = new FormData();
   for (const [name, value] of Object.entries(fields)) form.set(name, value);
   form.set('file', new Blob([new Uint8Array(file)], { type }), 'file');
   const headers = { 'x-api-key': apiKey, authorization: `Bearer ${token}` };
-  const response = await fetch(harness.base + path, { method: 'POST', headers, body: form });
+  const response = await fetch(harness.base + to, { method: 'POST', headers, body: form });
   return { status: response.status, body: (await response.json()) as unknown };
 }
 
@@ -135,6 +135,7 @@ describe('extract-document', () => {
       mime_type: 'application/pdf',
       size_bytes: file.length,
       created_by: harness.ours.owner.id,
+      driver_id: null,
       url: `/api/documents/${id}/file`,
     };
     expect((await owner.get('/api/documents?document_type=driver_license')).items[0]).toMatchObject(response);
@@ -157,6 +158,26 @@ describe('extract-document', () => {
     expect(await harness.records.collection('document_files').countDocuments({ _id: id })).toBe(0);
     for (const action of ['documents.read', 'documents.delete'])
       expect((await owner.get(`/api/audit-log?action=${action}`)).items).toHaveLength(1);
+  });
+
+  it('stores a file of a driver without reading it, in JSON and as a form, and lists it by driver', async () => {
+    const driver = (await owner.post('/api/drivers', { name: 'Asha Rao' })).data.id;
+    const documents = '/api/documents';
+    const json = inJson(picture, 'image/png', { document_type: 'id_card', driver_id: driver });
+    const created = await owner.post(documents, json);
+    expect(created).toMatchObject({ status: 201, data: { document_type: 'id_card', driver_id: driver } });
+    const fields = { document_type: 'passport', driver_id: String(driver) };
+    expect(await upload(picture, 'image/png', fields, documents)).toMatchObject({ status: 201 });
+    const { items } = await owner.get(`${documents}?driver_id=${driver}`);
+    expect(items.map(({ document_type: type }) => type).toSorted()).toEqual(['id_card', 'passport']);
+    expect((await owner.get(`${documents}?driver_id=${driver + 1_000_000}`)).items).toEqual([]);
+    const other = harness.as(harness.theirs.owner);
+    expect((await other.get(`${documents}?driver_id=${driver}`)).items).toEqual([]);
+    expect((await other.post(documents, json)).status).toBe(404);
+    const viewer = harness.as(await harness.user('viewer'));
+    expect((await viewer.post(documents, json)).status).toBe(403);
+    expect((await owner.post(documents, { ...json, content_base64: 'aGVsbG8=' })).status).toBe(422);
+    expect((await owner.post(documents, { document_type: 'id_card' })).status).toBe(400);
   });
 
   it('returns a null document_id if there is no file to store', async () => {

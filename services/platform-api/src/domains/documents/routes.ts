@@ -5,6 +5,7 @@ import {
   parseIfMatch,
   parseJsonBody,
   parsePagination,
+  Reply,
   type RequestContext,
   singleSchema,
   versionMismatchErrors,
@@ -14,8 +15,22 @@ import { type PlatformRoute, platformRoute } from '../../access/platform-route.t
 import type { Deps } from '../../platform/deps.ts';
 import { isForm, parseForm } from '../../platform/forms.ts';
 import { idParams } from '../../platform/schemas.ts';
-import { deleteDocument, listDocuments, readDocument, readFile, toDocumentResponse } from './document-files.ts';
-import { documentResponse, extractBody, extractResult, listDocumentsQuery, mimeTypes } from './schema.ts';
+import {
+  createDocument,
+  deleteDocument,
+  listDocuments,
+  readDocument,
+  readFile,
+  toDocumentResponse,
+} from './document-files.ts';
+import {
+  createDocumentBody,
+  documentResponse,
+  extractBody,
+  extractResult,
+  listDocumentsQuery,
+  mimeTypes,
+} from './schema.ts';
 import { extractDocument } from './use-cases.ts';
 
 /** Reads a JSON body or a form. The fields of a form are strings. */
@@ -25,16 +40,24 @@ async function readBody(bytes: Buffer, context: RequestContext): Promise<unknown
     return parseJsonBody(bytes);
   }
   const { fields, files } = await parseForm(bytes, context);
-  const { store, ...others } = fields;
+  const { store, driver_id: driverId, ...others } = fields;
   const file = files.find(({ name }) => name === 'file');
   return {
     ...others,
     ...(store === undefined ? {} : { store: store === 'true' || (store === 'false' ? false : store) }),
+    ...(driverId === undefined ? {} : { driver_id: Number(driverId) }),
     ...(file === undefined ? {} : { file }),
   };
 }
 
 const tags = ['Documents'];
+
+/** Files in a form or in base64, which is a third longer than 10 MiB. */
+const fileUpload = {
+  bodyTypes: ['application/json', 'multipart/form-data'],
+  bodyLimitBytes: 14 * 1024 * 1024,
+  readBody,
+} as const;
 
 export const documentRoutes = (deps: Deps): PlatformRoute[] => [
   platformRoute({
@@ -48,10 +71,7 @@ export const documentRoutes = (deps: Deps): PlatformRoute[] => [
     bucket: 'extraction',
     timeoutMs: 60_000,
     body: extractBody,
-    bodyTypes: ['application/json', 'multipart/form-data'],
-    // Base64 of 10 MiB is a third longer.
-    bodyLimitBytes: 14 * 1024 * 1024,
-    readBody,
+    ...fileUpload,
     response: singleSchema(extractResult),
     errors: {
       413: 'The file is larger than 10 MiB, or the picture has too many pixels.',
@@ -68,14 +88,37 @@ export const documentRoutes = (deps: Deps): PlatformRoute[] => [
 
 const access = { permission: 'fleet', scope: 'read' } as const;
 
-/** Routes of files that were stored with `store`. */
+/** Routes of stored files. */
 const storedRoutes = (deps: Deps): PlatformRoute[] => [
+  platformRoute({
+    method: 'post',
+    path: '/documents',
+    operationId: 'createDocument',
+    summary: 'Store a document',
+    description:
+      'Stores a file, encrypted, without reading it. Accepts multipart/form-data or base64. `driver_id` assigns it to a driver.',
+    tags,
+    isIdempotent: true,
+    body: createDocumentBody,
+    ...fileUpload,
+    response: singleSchema(documentResponse),
+    extraSuccesses: { 201: 'Created; `Location` is the path of the document.' },
+    errors: {
+      404: 'The driver does not exist.',
+      413: 'The file is larger than 10 MiB, or the picture has too many pixels.',
+      422: 'The file is neither a supported picture nor a PDF.',
+    },
+    handle: async ({ body, context }) => {
+      const document = await createDocument(deps, getCaller(context), body);
+      return new Reply(201, { data: toDocumentResponse(document) }, { Location: `/api/documents/${document._id}` });
+    },
+  }),
   platformRoute({
     method: 'get',
     path: '/documents',
     operationId: 'listDocuments',
     summary: 'List stored documents',
-    description: 'Lists files that were stored with `store`.',
+    description: 'Lists stored files, without their content.',
     tags,
     access,
     query: listDocumentsQuery,

@@ -24,6 +24,8 @@ export interface StoredDocument extends AccountRecord {
   readonly mimeType: string;
   readonly sizeBytes: number;
   readonly createdBy: number;
+  /** The driver whose document it is; absent on records stored before this field existed. */
+  readonly driverId?: number | null;
 }
 
 /** The bytes of a stored document, sealed for the purpose `document <id>`. */
@@ -41,6 +43,7 @@ export const documentResponse = Type.Object(
     mime_type: Type.String(),
     size_bytes: Type.Integer({ minimum: 0 }),
     created_by: recordId,
+    driver_id: nullable(recordId),
     url: Type.String({ description: 'Path of the file. It requires the same credentials.' }),
   },
   { title: 'StoredDocument' },
@@ -51,12 +54,13 @@ export const listDocumentsQuery = Type.Object({
   ...paginationQuery,
   sort: sortParameter(['id', 'created_at']),
   document_type: Type.Optional(stringEnum(documentTypes, { description: 'Return only documents of this kind.' })),
+  driver_id: Type.Optional(recordId),
 });
 export type ListDocumentsQuery = Static<typeof listDocumentsQuery>;
 
 export const mimeTypes = ['image/jpeg', 'image/png', 'image/webp', 'application/pdf'] as const;
 
-export const extractBody = Type.Object({
+const fileFields = {
   file: Type.Optional(
     Type.Unsafe<FormFile>({
       description: 'Part of multipart/form-data: JPEG, PNG, WebP, or PDF with up to 5 pages. At most 10 MiB.',
@@ -66,6 +70,17 @@ export const extractBody = Type.Object({
     Type.String({ maxLength: 14_000_000, description: 'The file in base64, for JSON bodies.' }),
   ),
   mime_type: Type.Optional(Type.String({ maxLength: 100 })),
+};
+
+export const createDocumentBody = Type.Object({
+  ...fileFields,
+  document_type: stringEnum(documentTypes),
+  driver_id: Type.Optional(recordId),
+});
+export type CreateDocumentBody = Static<typeof createDocumentBody>;
+
+export const extractBody = Type.Object({
+  ...fileFields,
   text: Type.Optional(
     Type.String({
       maxLength: 100_000,

@@ -1,30 +1,19 @@
-import { AppError, validationError } from '@fleet/service-kit';
+import { validationError } from '@fleet/service-kit';
 import type { Caller } from '../../access/caller.ts';
 import type { Deps } from '../../platform/deps.ts';
 import { readBarcode } from './barcode.ts';
-import { decodeBase64 } from './base64.ts';
 import { storeDocument } from './document-files.ts';
-import { imageSize } from './image-size.ts';
+import { type FileInput, parseInput, unreadableError } from './document-input.ts';
 import type { OcrEngine, OcrText } from './ocr.ts';
 import { hasWords, maxPictureBytes, type PdfContent, readPdf, readPdfPicture } from './pdf.ts';
-import { type DocumentText, detectMimeType, type Extraction, extractFields, meanConfidence } from './rules.ts';
-import { type ExtractBody, type ExtractResult, mimeTypes } from './schema.ts';
+import { type DocumentText, type Extraction, extractFields, meanConfidence } from './rules.ts';
+import type { ExtractBody, ExtractResult } from './schema.ts';
 
 type ExtractDeps = Pick<Deps, 'records' | 'database' | 'encryption' | 'log' | 'ocr'>;
 
-/** Largest file (docs/reference/documents-and-messages.md). */
-const maxFileBytes = 10 * 1024 * 1024;
 const maxPages = 5;
-/** Phone cameras have some 12 million pixels, the best of them 50 million. */
-const maxPixels = 50_000_000;
-
 /** Documents have some hundred words. */
 const maxTextLength = 100_000;
-
-/** The input of a request: a file, or text that the client has read. */
-type DocumentInput =
-  | { readonly file: Buffer; readonly mimeType: NonNullable<ReturnType<typeof detectMimeType>> }
-  | { readonly text: string };
 
 /**
  * Extracts the fields of a document. Their values are returned and never logged. The file is stored only on request.
@@ -51,7 +40,12 @@ export async function extractDocument(
   const { type, fields, mrz, warnings, pages, engine } = extraction;
   const stored =
     body.store === true && 'file' in input
-      ? await storeDocument(deps, caller, { documentType: type, content: input.file, mimeType: input.mimeType })
+      ? await storeDocument(deps, caller, {
+          documentType: type,
+          driverId: null,
+          content: input.file,
+          mimeType: input.mimeType,
+        })
       : null;
   return {
     document_type: type,
@@ -66,56 +60,6 @@ export async function extractDocument(
   };
 }
 
-const unreadableError = (message: string, cause?: unknown): AppError =>
-  new AppError('unreadable_document', message, { cause });
-
-function parseInput(body: ExtractBody): DocumentInput {
-  const inputs = [body.file, body.content_base64, body.text].filter((way) => way !== undefined);
-  if (inputs.length !== 1)
-    throw validationError([
-      { path: '/file', message: 'or content_base64 or text must be given, but only one of them' },
-    ]);
-  if (body.text !== undefined) return { text: body.text };
-  const { bytes, declared } = readInputBytes(body);
-  if (bytes.length > maxFileBytes)
-    throw new AppError('body_too_large', `The file is larger than ${maxFileBytes} bytes.`);
-  const isKnown = declared === undefined || (mimeTypes as readonly string[]).includes(declared);
-  if (!isKnown) throw new AppError('unsupported_media_type', `The file must be one of ${mimeTypes.join(', ')}.`);
-  const mimeType = detectMimeType(bytes);
-  if (mimeType === null) throw unreadableError('The file is neither a supported picture nor a PDF.');
-  if (mimeType !== 'application/pdf') assertPixelsAllowed(bytes, mimeType);
-  return { file: bytes, mimeType };
-}
-
-/** Throws 413 if a picture has too many pixels. Must run before any decoder: some kilobytes may decode to gigabytes. */
-function assertPixelsAllowed(bytes: Buffer, mimeType: Parameters<typeof imageSize>[1]): void {
-  const size = imageSize(bytes, mimeType);
-  if (size === null) throw unreadableError('The header of the picture cannot be read.');
-  const { width, height } = size;
-  if (width * height > maxPixels)
-    throw new AppError(
-      'body_too_large',
-      `The picture has ${width} x ${height} pixels. The limit is ${maxPixels / 1_000_000} million.`,
-    );
-}
-
-function readInputBytes({ file, content_base64: base64, mime_type: mimeType }: ExtractBody): {
-  bytes: Buffer;
-  declared: string | undefined;
-} {
-  if (base64 !== undefined) {
-    const bytes = decodeBase64(base64);
-    if (bytes === null) throw validationError([{ path: '/content_base64', message: 'must be base64' }]);
-    return { bytes, declared: mimeType };
-  }
-  const bytes: unknown = file?.bytes;
-  if (!Buffer.isBuffer(bytes))
-    throw validationError([{ path: '/file', message: 'must be a file of multipart/form-data' }]);
-  // Clients that do not know the type send this one.
-  const isUnknown = file?.mimeType === 'application/octet-stream';
-  return { bytes, declared: isUnknown ? undefined : file?.mimeType };
-}
-
 type ReadResult = DocumentText & { readonly pages: number; readonly engine: string };
 type DocumentExtraction = Extraction & Pick<ReadResult, 'pages' | 'engine'>;
 
@@ -127,7 +71,7 @@ const fromText = (text: string): ReadResult => ({ text, source: 'text', confiden
  */
 async function extractFromFile(
   { ocr }: ExtractDeps,
-  { file, mimeType }: Extract<DocumentInput, { file: Buffer }>,
+  { file, mimeType }: FileInput,
   understand: (read: ReadResult) => DocumentExtraction | null,
   signal: AbortSignal,
 ): Promise<DocumentExtraction | null> {

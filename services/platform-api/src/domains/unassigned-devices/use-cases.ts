@@ -1,8 +1,10 @@
+import { publish, unassignedDeviceSeen } from '@fleet/bus';
 import { terminalKey } from '@fleet/jt808';
 import { AppError, type Page, type Pagination, type Sort } from '@fleet/service-kit';
 import { readDevices } from '@fleet/storage';
 import type { Static } from 'typebox';
 import type { Caller } from '../../access/caller.ts';
+import { isPermitted, type Role } from '../../access/roles.ts';
 import type { Deps } from '../../platform/deps.ts';
 import { isSingleAccount } from '../accounts/queries.ts';
 import { readLastLocations } from '../last-positions/queries.ts';
@@ -30,9 +32,9 @@ type UnassignedDeviceResponse = Static<typeof unassignedDeviceResponse>;
 /** Texts are cut to this length, because a plate can be of any length. */
 const maxTextLength = 64;
 
-/** Records that a terminal was seen, unless it belongs to a vehicle of any account. */
+/** Records and publishes that a terminal was seen, unless it belongs to a vehicle of any account. */
 export async function recordUnassigned(
-  { records, log }: Pick<Deps, 'records' | 'log'>,
+  { records, bus, log }: Pick<Deps, 'records' | 'bus' | 'log'>,
   imei: string,
   seenMs: number,
   details: { readonly [K in keyof UnassignedDetails]: UnassignedDetails[K] | undefined } = {},
@@ -43,8 +45,13 @@ export async function recordUnassigned(
   );
   const seenAt = new Date(Math.min(seenMs, Date.now()));
   const isSaved = await saveUnassigned(records, imei, seenAt, Object.fromEntries(bounded) as UnassignedDetails);
-  if (!isSaved) log.warn({ imei, maxUnassigned }, 'too many unassigned terminals, not recording another one');
+  if (isSaved) publish(bus, unassignedDeviceSeen, { imei, atMs: seenAt.getTime() });
+  else log.warn({ imei, maxUnassigned }, 'too many unassigned terminals, not recording another one');
 }
+
+/** Returns whether a role may see the terminals of all accounts: the operator, and administrators of the only account. */
+export const mayListUnassigned = async ({ records }: Pick<Deps, 'records'>, role: Role): Promise<boolean> =>
+  role === 'superadmin' || (isPermitted(role, 'administration') && (await isSingleAccount(records)));
 
 /**
  * Returns a page of the unassigned terminals. Throws 403 unless the caller is the operator or there is only one
@@ -56,7 +63,7 @@ export async function listUnassignedDevices(
   sorting: Sort,
   paging: Pagination,
 ): Promise<Page<UnassignedDeviceResponse>> {
-  if (caller.role !== 'superadmin' && !(await isSingleAccount(deps.records)))
+  if (!(await mayListUnassigned(deps, caller.role)))
     throw new AppError('permission_denied', 'Only the operator can list unassigned terminals.');
   const { items, total } = await listUnassigned(deps.database, sorting, paging);
   return { items: await toResponses(deps, items), total };
