@@ -1,27 +1,22 @@
 import type { FeatureCollection } from 'geojson';
 import { LngLatBounds, type Map as MapLibreMap, type MapMouseEvent } from 'maplibre-gl';
 import type { LiveStore } from '../live/live-store.ts';
-import { clusterColumn, clusterLength, type FleetMarks, type Viewport } from '../live/protocol.ts';
+import type { FleetMarks, Viewport } from '../live/protocol.ts';
 import type { ThemeColors } from '../theme/tokens.ts';
 import { createMap } from './create-map.ts';
+import { FramePacer } from './frame-pacer.ts';
 import { addAreaLayers, addLabelLayers, setSourceData, showOverlays, toClusterLabels } from './map-overlays.ts';
 import type { MapPlace } from './map-place.ts';
-import { type Emphasis, MarkBuffer, toClusterSize } from './mark-buffer.ts';
-import { tileSize, toMercatorX, toMercatorY } from './mercator.ts';
+import { type Emphasis, MarkBuffer } from './mark-buffer.ts';
+import { createDistance, type FoundMark, findMark, getWorldPx } from './mark-finder.ts';
+import { toMercatorX, toMercatorY } from './mercator.ts';
 import type { OverlayName } from './overlay-names.ts';
+import { createLabels } from './vehicle-labels.ts';
 import { getFrameTimeS, VehicleLayer } from './vehicle-layer.ts';
 
 const labelIntervalMs = 500;
-const maxLabels = 150;
-/** Distance from a mark at which a click selects it. */
-const hitRadiusPx = 18;
 /** The origin of the positions moves with the map, before 32 bits become coarse. */
 const maxOriginDistancePx = 2 ** 17;
-/** Least time between two frames while vehicles glide; more if the frames take long. */
-const frameIntervalMs = 33;
-const frameShare = 3;
-/** A fast machine waits this long for its display. */
-const displayIntervalMs = 16;
 const glideS = 1;
 const fitPadding = 60;
 const maxFitZoom = 14;
@@ -52,12 +47,10 @@ export class FleetMap {
   readonly #options: FleetMapOptions;
   readonly #buffer = new MarkBuffer();
   readonly #layer: VehicleLayer;
+  readonly #frames: FramePacer;
   #selectedId: number | undefined;
   #isFollowing = false;
   #overlays: readonly OverlayName[] = [];
-  #frameTimer: ReturnType<typeof setTimeout> | undefined;
-  #glideEndMs = 0;
-  #frameMs = 0;
   #areLabelsDue = true;
   readonly #cleanUps: (() => void)[] = [];
 
@@ -66,6 +59,7 @@ export class FleetMap {
     this.#store = store;
     this.#listener = listener;
     this.#options = options;
+    this.#frames = new FramePacer(map);
     this.#layer = new VehicleLayer(this.#buffer, options.theme);
     this.#layer.glideS = options.isMotionReduced ? 0 : glideS;
     addAreaLayers(map, options.theme);
@@ -167,7 +161,7 @@ export class FleetMap {
       this.#store.onBatch((slots) => this.#onBatch(slots)),
       this.#store.onMarks((marks) => this.#onMarks(marks)),
       () => clearInterval(labelTimer),
-      () => clearTimeout(this.#frameTimer),
+      () => this.#frames.stop(),
     );
   }
 
@@ -185,8 +179,7 @@ export class FleetMap {
     const selectedSlot = this.#emphasis.selectedSlot;
     if (this.#isFollowing && selectedSlot !== undefined && slots.includes(selectedSlot)) this.#follow(selectedSlot);
     if (!isVisible) return;
-    this.#glideEndMs = performance.now() + this.#layer.glideS * 1_000 + frameIntervalMs;
-    this.#drawFrames();
+    this.#frames.repaintFor(this.#layer.glideS * 1_000);
   }
 
   #onMarks(marks: FleetMarks): void {
@@ -201,40 +194,14 @@ export class FleetMap {
     this.#map.triggerRepaint();
   }
 
-  /** Repaints while something moves; less often if a frame takes long. */
-  #drawFrames(): void {
-    if (this.#frameTimer !== undefined) return;
-    const delayMs = Math.max(frameIntervalMs, (this.#frameMs - displayIntervalMs) * frameShare);
-    this.#frameTimer = setTimeout(() => {
-      this.#frameTimer = undefined;
-      this.#map.triggerRepaint();
-      this.#measureFrame();
-      if (performance.now() < this.#glideEndMs) this.#drawFrames();
-    }, delayMs);
-  }
-
-  /** A slow graphics card blocks the page only after a frame was drawn, so the time to the next one counts. */
-  #measureFrame(): void {
-    this.#map.once('render', () => {
-      const startMs = performance.now();
-      requestAnimationFrame(() => {
-        this.#frameMs = performance.now() - startMs;
-      });
-    });
-  }
-
   #moveOrigin(): void {
     const { lng, lat } = this.#map.getCenter();
     const [x, y] = [toMercatorX(lng), toMercatorY(lat)];
     const [originX, originY] = this.#buffer.origin;
-    const distancePx = Math.max(Math.abs(x - originX), Math.abs(y - originY)) * this.#worldPx;
+    const distancePx = Math.max(Math.abs(x - originX), Math.abs(y - originY)) * getWorldPx(this.#map);
     if (distancePx < maxOriginDistancePx) return;
     this.#buffer.moveOrigin([x, y], this.#store.columns, this.#store.marks, this.#emphasis);
     this.#layer.invalidate();
-  }
-
-  get #worldPx(): number {
-    return tileSize * 2 ** this.#map.getZoom();
   }
 
   #onMove(): void {
@@ -262,82 +229,19 @@ export class FleetMap {
     else this.#map.easeTo({ center: found.center, zoom: this.#map.getZoom() + 2, duration: this.#durationMs });
   }
 
-  /** Returns the mark at a point of the map: a scan over all of them takes a fraction of a millisecond. */
-  #findAt({ point }: MapMouseEvent): { readonly slot: number } | { readonly center: [number, number] } | null {
-    const { columns, marks } = this.#store;
-    const { drawn, clusters } = marks;
-    const distanceAt = this.#createDistance(point.x, point.y);
-    let nearest: number | null = null;
-    let nearestPx = hitRadiusPx;
-    for (let slot = 0; slot < columns.length; slot += 1) {
-      if (drawn[slot] !== 1 || !columns.hasPosition(slot)) continue;
-      const distancePx = distanceAt(columns.longitude[slot] ?? 0, columns.latitude[slot] ?? 0);
-      if (distancePx < nearestPx) [nearest, nearestPx] = [slot, distancePx];
-    }
-    if (nearest !== null) return { slot: nearest };
-    for (let offset = 0; offset < clusters.length; offset += clusterLength) {
-      const center: [number, number] = [
-        clusters[offset + clusterColumn.longitude] ?? 0,
-        clusters[offset + clusterColumn.latitude] ?? 0,
-      ];
-      const radiusPx = toClusterSize(clusters[offset + clusterColumn.count] ?? 0) / 2;
-      if (distanceAt(...center) <= radiusPx) return { center };
-    }
-    return null;
-  }
-
-  #createDistance(pointX: number, pointY: number): (longitude: number, latitude: number) => number {
-    const worldPx = this.#worldPx;
-    const { lng, lat } = this.#map.getCenter();
-    const { clientWidth, clientHeight } = this.#map.getCanvas();
-    const [centerX, centerY] = [toMercatorX(lng), toMercatorY(lat)];
-    return (longitude, latitude) => {
-      const x = toMercatorX(longitude) - centerX;
-      const dx = (x - Math.round(x)) * worldPx + clientWidth / 2 - pointX;
-      const dy = (toMercatorY(latitude) - centerY) * worldPx + clientHeight / 2 - pointY;
-      return Math.hypot(dx, dy);
-    };
+  #findAt({ point }: MapMouseEvent): FoundMark | null {
+    return findMark(this.#store, createDistance(this.#map, point.x, point.y));
   }
 
   /** Draws the names of the vehicles on screen, at most twice a second. */
   #drawLabels(): void {
     if (!this.#areLabelsDue) return;
     this.#areLabelsDue = false;
-    setSourceData(this.#map, 'labels', this.#createLabels());
-  }
-
-  #createLabels(): FeatureCollection {
-    const { columns, marks } = this.#store;
-    const { selectedSlot } = this.#emphasis;
-    const bounds = this.#map.getBounds();
-    const slots = selectedSlot === undefined ? [] : [selectedSlot];
-    const length = this.#overlays.includes('labels') ? columns.length : 0;
-    for (let slot = 0; slot < length; slot += 1) {
-      if (marks.drawn[slot] !== 1 || slot === selectedSlot || !columns.hasPosition(slot)) continue;
-      if (!bounds.contains([columns.longitude[slot] ?? 0, columns.latitude[slot] ?? 0])) continue;
-      slots.push(slot);
-      // Too many names cover each other and the map.
-      if (slots.length > maxLabels) return this.#toLabels(slots.slice(0, selectedSlot === undefined ? 0 : 1));
-    }
-    return this.#toLabels(slots);
-  }
-
-  #toLabels(slots: readonly number[]): FeatureCollection {
-    const { selectedSlot } = this.#emphasis;
-    return {
-      type: 'FeatureCollection',
-      features: slots.flatMap((slot) => {
-        const vehicle = this.#store.vehicleAt(slot);
-        if (vehicle === undefined || vehicle.position === null) return [];
-        const { latitude, longitude } = vehicle.position;
-        return [
-          {
-            type: 'Feature' as const,
-            properties: { name: vehicle.name, isSelected: slot === selectedSlot },
-            geometry: { type: 'Point' as const, coordinates: [longitude, latitude] },
-          },
-        ];
-      }),
-    };
+    const labels = createLabels(this.#store, {
+      bounds: this.#map.getBounds(),
+      selectedSlot: this.#emphasis.selectedSlot,
+      areAllShown: this.#overlays.includes('labels'),
+    });
+    setSourceData(this.#map, 'labels', labels);
   }
 }

@@ -71,6 +71,12 @@ export function addTrackLayers(map: MapLibreMap, theme: ThemeColors): void {
   const empty: FeatureCollection = { type: 'FeatureCollection', features: [] };
   map.addSource('speed-track', { type: 'geojson', data: empty });
   map.addSource('track-marks', { type: 'geojson', data: empty });
+  addLineLayers(map);
+  addMarkLayers(map, theme);
+}
+
+/** Adds the line in the colours of its speeds. */
+function addLineLayers(map: MapLibreMap): void {
   const layout = { 'line-join': 'round', 'line-cap': 'round' } as const;
   map.addLayer(
     {
@@ -101,6 +107,10 @@ export function addTrackLayers(map: MapLibreMap, theme: ThemeColors): void {
     },
     'clusters',
   );
+}
+
+/** Adds the places beside the track with their labels. */
+function addMarkLayers(map: MapLibreMap, theme: ThemeColors): void {
   const colorOfKind = [
     'match',
     ['get', 'kind'],

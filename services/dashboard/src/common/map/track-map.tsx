@@ -2,8 +2,9 @@ import { useComputedColorScheme } from '@mantine/core';
 import type { Map as MapLibreMap } from 'maplibre-gl';
 import { useEffect, useRef, useState } from 'react';
 import { colors, type Theme } from '../theme/tokens.ts';
-import { type MapVehicle, MapView } from './map-view.tsx';
+import { MapView } from './map-view.tsx';
 import { addTrackLayers, fitTrack, setTrack, type TrackMark, type TrackPoint } from './track-layers.ts';
+import type { MapVehicle } from './vehicle-map-layers.ts';
 
 interface TrackMapProps {
   readonly points: readonly TrackPoint[];
