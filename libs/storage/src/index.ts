@@ -39,28 +39,20 @@ export {
   writeInBulk,
 } from './mongo.ts';
 export { Mp4JobRepository, type Mp4Outcome } from './mp4-job-repository.ts';
+export { countStreamingChannels, readStream } from './read-streams.ts';
 export { connectRedis, createRedisClient, pingRedis, type Redis } from './redis.ts';
 export { acquireRedisLock, type RedisLock, releaseRedisLock } from './redis-lock.ts';
 export type { ReplayQueue } from './replay-queue.ts';
+export { claimStream, popOrphanedStreams, releaseStream, renewStreamClaim } from './stream-claims.ts';
 export {
   acknowledgeStream,
   cancelStreamRequest,
-  claimStream,
-  countStreamingChannels,
   firstPacketTimeoutMs,
-  popOrphanedStreams,
   popTimedOutStreams,
-  readStream,
-  releaseStream,
-  renewStreamClaim,
   renewStreamRequest,
   reserveStream,
-  type StreamClaim,
-  type StreamId,
-  type StreamKind,
-  type StreamRequest,
-  streamKinds,
-} from './stream-state.ts';
+} from './stream-requests.ts';
+export { type StreamClaim, type StreamId, type StreamKind, type StreamRequest, streamKinds } from './stream-state.ts';
 export {
   addViewer,
   countViewersBySubject,

@@ -1,25 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import { ServerProcess } from '@fleet/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { countStreamingChannels, readStream } from './read-streams.ts';
 import { connectRedis, type Redis } from './redis.ts';
+import { claimStream, popOrphanedStreams, releaseStream, renewStreamClaim, streamTtlMs } from './stream-claims.ts';
 import {
   acknowledgeStream,
   cancelStreamRequest,
-  claimStream,
-  countStreamingChannels,
   firstPacketTimeoutMs,
-  popOrphanedStreams,
   popTimedOutStreams,
-  readStream,
-  releaseStream,
-  renewStreamClaim,
   renewStreamRequest,
   reserveStream,
-  type StreamClaim,
-  type StreamId,
-  type StreamRequest,
-  streamTtlMs,
-} from './stream-state.ts';
+} from './stream-requests.ts';
+import type { StreamClaim, StreamId, StreamRequest } from './stream-state.ts';
 
 // Real servers on a machine that may be busy.
 jest.setTimeout(30_000);

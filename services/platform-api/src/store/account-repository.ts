@@ -1,7 +1,8 @@
-import { AppError, assertVersion, type Page, type Pagination, type Sort, versionMismatch } from '@fleet/service-kit';
-import { type Collection, isDuplicateKey } from '@fleet/storage';
-import type { RecordChange, RecordFields, RecordStore, UniqueValue } from './record-store.ts';
+import { assertVersion, type Page, type Pagination, type Sort, versionMismatch } from '@fleet/service-kit';
+import type { Collection } from '@fleet/storage';
+import type { RecordChange, RecordFields, RecordStore } from './record-store.ts';
 import { findUnionPage } from './union-page.ts';
+import { UniqueValues } from './unique-values.ts';
 
 /** A record that belongs to an account. */
 export interface AccountRecord extends RecordFields {
@@ -51,19 +52,16 @@ interface RepositoryOptions {
   readonly unique?: Readonly<Record<string, 'account' | 'system'>>;
 }
 
-/**
- * The records of one collection, scoped to one account: records of other accounts do not exist for callers. Unique
- * values are separate documents, found by `_id`. A value that a crash left without its record can be taken over.
- */
+/** The records of one collection, scoped to one account: records of other accounts do not exist for callers. */
 export class AccountRepository<T extends AccountRecord> {
   readonly name: string;
   readonly #records: RecordStore;
-  readonly #unique: readonly (readonly [string, 'account' | 'system'])[];
+  readonly #uniqueValues: UniqueValues;
 
   constructor(records: RecordStore, name: string, options: RepositoryOptions = {}) {
     this.name = name;
     this.#records = records;
-    this.#unique = Object.entries(options.unique ?? {});
+    this.#uniqueValues = new UniqueValues(records, name, options.unique ?? {});
   }
 
   async find(scope: ReadScope, id: number): Promise<T | null> {
@@ -126,13 +124,13 @@ export class AccountRepository<T extends AccountRecord> {
   /** Creates a record. Throws 409 `duplicate` if a unique value is taken. */
   async insert(scope: Scope, fields: NewAccountRecord<T>): Promise<T> {
     const id = await this.#records.nextId(this.name);
-    const claimed = await this.#claimAll(scope, id, fields);
+    const claimed = await this.#uniqueValues.claimAll(scope, id, fields);
     const now = new Date();
     const record = { ...fields, _id: id, accountId: scope.accountId, createdAt: now, updatedAt: now, version: 1 };
     try {
       await this.#collection.insertOne(record);
     } catch (error) {
-      await this.#release(id, claimed);
+      await this.#uniqueValues.release(id, claimed);
       throw error;
     }
     this.#notifyChanged(scope, 'created', [record]);
@@ -149,7 +147,7 @@ export class AccountRepository<T extends AccountRecord> {
     const before = await this.find(scope, id);
     if (before === null) return null;
     assertVersion(before, expectedVersion);
-    const claimed = await this.#claimAll(scope, id, change, before);
+    const claimed = await this.#uniqueValues.claimAll(scope, id, change, before);
     const filter = {
       _id: id,
       accountId,
@@ -158,18 +156,12 @@ export class AccountRepository<T extends AccountRecord> {
     const update = { $set: { ...change, updatedAt: new Date() }, $inc: { version: 1 } } as object;
     const after = (await this.#collection.findOneAndUpdate(filter, update, { returnDocument: 'after' })) as T | null;
     if (after === null) {
-      await this.#release(id, claimed);
+      await this.#uniqueValues.release(id, claimed);
       const now = await this.find(scope, id);
       if (now !== null) throw versionMismatch(now.version);
       return null;
     }
-    const retained = new Set(this.#uniqueKeys(scope, after as unknown as Filter).map(([key]) => key));
-    await this.#release(
-      id,
-      this.#uniqueKeys(scope, before as unknown as Filter)
-        .map(([key]) => key)
-        .filter((key) => !retained.has(key)),
-    );
+    await this.#uniqueValues.releaseChanged(id, before, after);
     this.#notifyChanged(scope, 'updated', [after]);
     return after;
   }
@@ -213,10 +205,7 @@ export class AccountRepository<T extends AccountRecord> {
       if (now !== null) throw versionMismatch(now.version);
       return null;
     }
-    await this.#release(
-      id,
-      this.#uniqueKeys(scope, removed as unknown as Filter).map(([key]) => key),
-    );
+    await this.#uniqueValues.releaseAll(id, removed);
     this.#notifyChanged(scope, 'removed', [removed]);
     return removed;
   }
@@ -227,66 +216,6 @@ export class AccountRepository<T extends AccountRecord> {
 
   get #collection(): Collection<AccountRecord> {
     return this.#records.collection<AccountRecord>(this.name);
-  }
-
-  get #values(): Collection<UniqueValue> {
-    return this.#records.uniqueValues;
-  }
-
-  /** Returns the keys of unique values of some fields, with the field of each. */
-  #uniqueKeys(scope: Scope, fields: Filter): (readonly [string, string])[] {
-    return this.#unique
-      .filter(([field]) => fields[field] !== undefined && fields[field] !== null)
-      .map(([field, scopeOfValue]) => {
-        const value = String(fields[field]);
-        const key = scopeOfValue === 'account' ? `${scope.accountId}:${value}` : value;
-        return [`${this.name}.${field}:${key}`, field] as const;
-      });
-  }
-
-  async #claimAll(scope: Scope, id: number, fields: Filter, before?: T): Promise<string[]> {
-    const own = new Set(
-      before === undefined ? [] : this.#uniqueKeys(scope, before as unknown as Filter).map(([key]) => key),
-    );
-    const claimed: string[] = [];
-    for (const [key, field] of this.#uniqueKeys(scope, fields)) {
-      if (own.has(key)) continue;
-      if (await this.#claim(key, field, id)) {
-        claimed.push(key);
-        continue;
-      }
-      await this.#release(id, claimed);
-      throw duplicateError(field);
-    }
-    return claimed;
-  }
-
-  async #claim(key: string, field: string, id: number): Promise<boolean> {
-    for (;;) {
-      try {
-        await this.#values.insertOne({ _id: key, recordId: id, takenAt: new Date() });
-        return true;
-      } catch (error) {
-        if (!isDuplicateKey(error)) throw error;
-      }
-      const holder = await this.#values.findOne({ _id: key });
-      if (holder === null) continue;
-      if (holder.recordId === id) return true;
-      if (await this.#isClaimed(key, field, holder)) return false;
-      await this.#values.deleteOne({ _id: key, recordId: holder.recordId });
-    }
-  }
-
-  /** Returns true if a value is in use: its record has it, or may still be about to be written. */
-  async #isClaimed(key: string, field: string, holder: UniqueValue): Promise<boolean> {
-    const record = (await this.#collection.findOne({ _id: holder.recordId })) as (AccountRecord & Filter) | null;
-    if (record !== null && this.#uniqueKeys(record, record).some(([own, of]) => own === key && of === field))
-      return true;
-    return holder.takenAt !== undefined && Date.now() - holder.takenAt.getTime() < insertTimeoutMs;
-  }
-
-  async #release(id: number, keys: readonly string[]): Promise<void> {
-    for (const key of keys) await this.#values.deleteOne({ _id: key, recordId: id });
   }
 }
 
@@ -313,16 +242,6 @@ function visibilityFilters(scope: ReadScope, where: Filter): [object] | [object,
 
 const tenantFilter = ({ accountId, own }: ReadScope, where: Filter): object =>
   own === undefined ? { ...where, accountId } : { $and: [where, own], accountId };
-
-/** Time after which a record is considered never to be inserted once its unique value was taken. */
-const insertTimeoutMs = 30_000;
-
-const duplicateError = (field: string): AppError => {
-  const name = field.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-  return new AppError('duplicate', `Another record has this ${name} already.`, {
-    details: [{ path: `/${name}`, message: 'is taken' }],
-  });
-};
 
 /**
  * Returns a condition for a case-insensitive substring of any of the fields. The text is escaped, never used as a
