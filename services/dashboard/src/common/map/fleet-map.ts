@@ -240,7 +240,7 @@ export class FleetMap {
     const labels = createLabels(this.#store, {
       bounds: this.#map.getBounds(),
       selectedSlot: this.#emphasis.selectedSlot,
-      areAllShown: this.#overlays.includes('labels'),
+      hasAllLabels: this.#overlays.includes('labels'),
     });
     setSourceData(this.#map, 'labels', labels);
   }

@@ -10,15 +10,15 @@ interface LabelOptions {
   /** The selected vehicle always has its name. */
   readonly selectedSlot: number | undefined;
   /** Whether the other vehicles have names, too. */
-  readonly areAllShown: boolean;
+  readonly hasAllLabels: boolean;
 }
 
 /** Returns the names of the vehicles within the bounds; only that of the selected one if they are too many. */
 export function createLabels(store: LiveStore, options: LabelOptions): FeatureCollection {
   const { columns, marks } = store;
-  const { bounds, selectedSlot, areAllShown } = options;
+  const { bounds, selectedSlot, hasAllLabels } = options;
   const slots = selectedSlot === undefined ? [] : [selectedSlot];
-  const length = areAllShown ? columns.length : 0;
+  const length = hasAllLabels ? columns.length : 0;
   for (let slot = 0; slot < length; slot += 1) {
     if (marks.drawn[slot] !== 1 || slot === selectedSlot || !columns.hasPosition(slot)) continue;
     if (!bounds.contains([columns.longitude[slot] ?? 0, columns.latitude[slot] ?? 0])) continue;
