@@ -79,6 +79,7 @@ if (!(await install())) {
     await check('Lint (oxlint)', local('oxlint'), ['--type-aware', '--deny-warnings']);
     await check('Format (biome)', local('biome'), ['check', '.']);
     await check('Vocabulary', process.execPath, [join(root, 'scripts', 'check-vocabulary.mjs')]);
+    await check('Exports', process.execPath, [join(root, 'scripts', 'check-exports.mjs')]);
   }
   if (isWanted('unit')) addStage(await runUnitTests({ patterns }));
   if (isWanted('e2e')) addStage(await runEndToEndTests({ patterns }));

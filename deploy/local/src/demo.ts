@@ -10,7 +10,7 @@ const simulatorTimeoutMs = 10_000;
 /** Returns whether a path belongs to the demo, not to the product. */
 export const isDemoPath = (path: string): boolean => path.startsWith('/demo/');
 
-export interface DemoOptions {
+interface DemoOptions {
   /** Origin of the product, which session cookies require. */
   origin: string;
   platformApi: string;

@@ -46,21 +46,21 @@ export interface PodSpec {
 }
 
 /** A port of a Service. */
-export interface ServicePort {
+interface ServicePort {
   readonly name: string;
   readonly port: number;
   readonly targetPort: number | string;
 }
 
 /** A rule of an HTTPRoute. */
-export interface RouteRule {
+interface RouteRule {
   readonly matches: readonly { readonly path: { readonly type: string; readonly value: string } }[];
   readonly backendRefs: readonly { readonly name: string; readonly port: number }[];
   readonly timeouts: object;
 }
 
 /** The members that the tests read, of all kinds together. */
-export interface ManifestSpec {
+interface ManifestSpec {
   readonly replicas?: number;
   readonly type?: string;
   readonly externalTrafficPolicy?: string;

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 export const root = fileURLToPath(new URL('../../..', import.meta.url));
 
 /** One setting of a service, as in `envSchema` of libs/service-kit. */
-export interface Setting {
+interface Setting {
   readonly type: string;
   readonly default?: string | number | boolean;
   readonly optional?: true;
@@ -25,7 +25,7 @@ interface ServiceSettings {
 }
 
 /** The environment of a process. */
-export interface ServiceEnvironment {
+interface ServiceEnvironment {
   readonly service: string;
   readonly env: Readonly<Record<string, string>>;
 }

@@ -29,7 +29,7 @@ export const controlActions = {
 } satisfies Record<string, (terminal: SimulatedTerminal) => void | Promise<void>>;
 
 /** Name of an action. */
-export type ControlAction = keyof typeof controlActions;
+type ControlAction = keyof typeof controlActions;
 
 /** Returns whether a text is the name of an action. */
 export const isControlAction = (name: string): name is ControlAction => Object.hasOwn(controlActions, name);

@@ -3,7 +3,7 @@ import { controlActions, isControlAction } from './control-actions.ts';
 import type { SimulatedTerminal } from './terminal.ts';
 
 /** A terminal in the response of `GET /terminals`. */
-export interface ControlledTerminal {
+interface ControlledTerminal {
   imei: string;
   is_online: boolean;
   behaviour: string;

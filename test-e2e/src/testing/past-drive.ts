@@ -2,7 +2,7 @@ import { encodeBody, locationReport } from '@fleet/jt808';
 import { type SimulatedTerminal, toCameraTime } from '@fleet/terminal-simulator';
 
 /** A drive to the north at a constant speed, followed by a standstill. */
-export interface PastDrive {
+interface PastDrive {
   readonly startMs: number;
   readonly driveMinutes: number;
   readonly standMinutes: number;

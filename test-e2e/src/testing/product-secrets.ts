@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { ProductHarness } from './harness.ts';
 
 /** Secrets with which a product signs. */
-export interface ProductSecrets {
+interface ProductSecrets {
   readonly mediaSigningSecret: string;
   readonly streamTokenSecret: string;
 }

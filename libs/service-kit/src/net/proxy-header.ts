@@ -7,7 +7,7 @@ export interface ProxiedClient {
 }
 
 /** What the first bytes of a connection are. */
-export type ProxyHeader =
+type ProxyHeader =
   | { readonly kind: 'incomplete' }
   | { readonly kind: 'invalid' }
   /** `client` is null for connections of the proxy itself, such as its health checks. */

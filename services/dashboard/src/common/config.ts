@@ -1,5 +1,5 @@
 /** Settings of the installation, which the server writes into the page. */
-export interface DashboardConfig {
+interface DashboardConfig {
   readonly product_name: string;
   /** Whether the page controls the simulated vehicles of a local start. */
   readonly has_demo_menu: boolean;

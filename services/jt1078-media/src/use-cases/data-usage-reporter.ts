@@ -12,7 +12,7 @@ import type { Logger } from '@fleet/service-kit';
 import type { StreamId, StreamKind } from '@fleet/storage';
 
 /** A stream whose bytes are counted. */
-export interface CountedStream {
+interface CountedStream {
   readonly id: StreamId;
   readonly counters: { readonly bytes: number };
 }

@@ -1,7 +1,7 @@
 import type { Me } from '../session/session.ts';
 
 /** A page that the palette and the keyboard open. */
-export interface PageEntry {
+interface PageEntry {
   readonly name: 'map' | 'video' | 'events' | 'vehicles' | 'profile' | (string & {});
   readonly path: string;
   /** Letter that opens the page after `g`. */

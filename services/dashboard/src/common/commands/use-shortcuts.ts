@@ -14,7 +14,7 @@ export function isTyping(target: EventTarget | null): boolean {
   );
 }
 
-export interface ShortcutActions {
+interface ShortcutActions {
   readonly openPalette: () => void;
   readonly openHelp: () => void;
 }

@@ -1,7 +1,7 @@
 import Papa from 'papaparse';
 
 /** A cell of a table. Null is an empty cell. */
-export type Cell = string | number | null;
+type Cell = string | number | null;
 
 /** Characters by which spreadsheets recognize a formula, unless the text is a number. */
 const formulaStart = /^(?![+-]?\d+(\.\d+)?$)[=+\-@\t\r]/;

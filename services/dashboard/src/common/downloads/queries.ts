@@ -8,7 +8,7 @@ export type DownloadAction = 'pause' | 'resume' | 'cancel';
 /** Uploads of one request; the server returns at most 200. */
 export const downloadsPerPage = 50;
 
-export interface DownloadFilter {
+interface DownloadFilter {
   readonly vehicle?: number | undefined;
   readonly status?: Download['status'] | undefined;
   readonly page?: number | undefined;
@@ -79,7 +79,7 @@ function useLiveDownloads(): void {
 }
 
 /** A clip that the user chose. */
-export interface ClipRequest {
+interface ClipRequest {
   readonly vehicleId: number;
   readonly channelId: number;
   readonly fromMs: number;

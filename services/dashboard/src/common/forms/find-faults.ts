@@ -17,7 +17,7 @@ const rules = [
 ] as const;
 type Rule = (typeof rules)[number];
 
-export interface FieldFault {
+interface FieldFault {
   readonly rule: Rule;
   /** The value of the rule, such as the largest number. */
   readonly limit: string;

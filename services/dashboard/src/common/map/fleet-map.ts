@@ -23,7 +23,7 @@ const maxFitZoom = 14;
 const selectedZoom = 13;
 const moveMs = 400;
 
-export interface FleetMapListener {
+interface FleetMapListener {
   readonly onSelect: (vehicleId: number | undefined) => void;
   readonly onMove: (place: MapPlace, viewport: Viewport) => void;
   /** The user moved the map. */
@@ -32,7 +32,7 @@ export interface FleetMapListener {
   readonly onPlace: (latitude: number, longitude: number) => void;
 }
 
-export interface FleetMapOptions {
+interface FleetMapOptions {
   readonly theme: ThemeColors;
   readonly language: string;
   readonly place: MapPlace | undefined;

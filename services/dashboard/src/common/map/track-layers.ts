@@ -37,7 +37,7 @@ const toLine = (coordinates: number[][], step: number): Feature => ({
 });
 
 /** Returns one line for each stretch of the same speed step. */
-export function toSpeedLines(points: readonly TrackPoint[]): FeatureCollection {
+function toSpeedLines(points: readonly TrackPoint[]): FeatureCollection {
   const features: Feature[] = [];
   let line: number[][] = [];
   let step = 0;

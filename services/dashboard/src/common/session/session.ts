@@ -22,7 +22,7 @@ export interface Customer {
 }
 
 /** What a visitor enters to open an account. */
-export interface Registration {
+interface Registration {
   readonly name: string;
   readonly email: string;
   readonly password: string;

@@ -3,7 +3,7 @@ import { severityPaths, severityTokens } from '../ui/marks.tsx';
 import { axisHeight, type ChartPoint, type Lane, laneHeights, type Segment, type SegmentStyle } from './lanes.ts';
 import { getTicks, type TimeSpan, toX } from './time-scale.ts';
 
-export interface BarFrame {
+interface BarFrame {
   readonly context: CanvasRenderingContext2D;
   readonly width: number;
   readonly height: number;

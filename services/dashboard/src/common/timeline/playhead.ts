@@ -9,9 +9,9 @@ export type Rate = (typeof rates)[number];
  * What moves the playhead: its own clock while only the track plays, or the clock of a clip or of a recording on the
  * camera.
  */
-export type PlayheadSource = 'track' | 'video';
+type PlayheadSource = 'track' | 'video';
 
-export interface PlayheadState {
+interface PlayheadState {
   readonly timeMs: number;
   readonly isPlaying: boolean;
   readonly rate: Rate;

@@ -5,7 +5,7 @@ export interface TimeSpan {
 }
 
 /** A mark of the axis. */
-export interface Tick {
+interface Tick {
   readonly timeMs: number;
   /** Clock time, such as `09:00`. */
   readonly label: string;

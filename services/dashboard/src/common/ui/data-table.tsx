@@ -14,7 +14,7 @@ export interface Column<Row> {
 }
 
 /** `id` sorts upwards by a column, `-id` downwards. */
-export type Sorting = string;
+type Sorting = string;
 
 interface Selection {
   readonly ids: ReadonlySet<number>;
@@ -36,7 +36,7 @@ interface DataTableProps<Row> {
 const rowHeightPx = 36;
 
 /** Returns rows in the order of a sorting; values that are absent come last. */
-export function sortRows<Row>(rows: readonly Row[], columns: readonly Column<Row>[], sorting: Sorting): readonly Row[] {
+function sortRows<Row>(rows: readonly Row[], columns: readonly Column<Row>[], sorting: Sorting): readonly Row[] {
   const isDescending = sorting.startsWith('-');
   const value = columns.find(({ id }) => id === sorting.replace(/^-/, ''))?.sortValue;
   if (value === undefined) return rows;

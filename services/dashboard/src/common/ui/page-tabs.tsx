@@ -2,7 +2,7 @@ import { Tabs } from '@mantine/core';
 import type { ReactNode } from 'react';
 
 /** One tab of a page: its name in the address, its label, and its content. */
-export interface PageTab {
+interface PageTab {
   readonly name: string;
   readonly label: string;
   readonly content: ReactNode;

@@ -56,7 +56,7 @@ export function Failure({ error, onRetry }: { error: unknown; onRetry?: () => vo
 }
 
 /** Returns the sentence of the server with the faults of the request. */
-export function describeFailure(error: unknown, unknownText: string): string {
+function describeFailure(error: unknown, unknownText: string): string {
   if (!(error instanceof ApiFailure)) return unknownText;
   const faults = error.details.map(({ path, message }) => `${path.slice(1)}: ${message}`);
   return [error.message, ...faults].join(' ');

@@ -1,7 +1,7 @@
 import { ApiFailure, type components, type PlatformClient } from '@fleet/api-client';
 import mpegts from 'mpegts.js';
 
-export type Stream = components['schemas']['Stream'];
+type Stream = components['schemas']['Stream'];
 export type StreamType = 'LOW' | 'HIGH';
 
 /** What a tile shows, and why. */
@@ -13,7 +13,7 @@ export type VideoState =
   | { readonly kind: 'failed'; readonly reason: VideoFailure; readonly message: string }
   | { readonly kind: 'stopped' };
 
-export type VideoFailure = 'offline' | 'asleep' | 'refused' | 'busy' | 'limit' | 'forbidden' | 'unsupported' | 'lost';
+type VideoFailure = 'offline' | 'asleep' | 'refused' | 'busy' | 'limit' | 'forbidden' | 'unsupported' | 'lost';
 
 const stallMs = 4_000;
 const checkIntervalMs = 1_000;
@@ -32,7 +32,7 @@ const playerConfig = {
 };
 
 /** Returns the reason for a failed start, from the error of the API. */
-export function readFailure(error: unknown): VideoFailure {
+function readFailure(error: unknown): VideoFailure {
   if (!(error instanceof ApiFailure)) return 'lost';
   if (error.code === 'device_not_connected') return 'offline';
   if (error.code === 'device_timeout') return 'asleep';

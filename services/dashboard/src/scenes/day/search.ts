@@ -1,5 +1,5 @@
 /** State of a day replay in its address. */
-export interface DaySearch {
+interface DaySearch {
   /** Time of the playhead in seconds since the epoch. */
   readonly t?: number;
   /** Camera channel of the video. */

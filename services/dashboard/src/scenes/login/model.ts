@@ -23,7 +23,7 @@ export function describeLoginFailure(error: unknown, t: TFunction<'login'>, lang
 }
 
 /** Returns the minute after which the next attempt is accepted, such as "14:20". */
-export function formatLockEnd(seconds: number, language: string, nowMs = Date.now()): string {
+function formatLockEnd(seconds: number, language: string, nowMs = Date.now()): string {
   // Rounded up, so that an attempt at that time is not too early.
   const minuteMs = 60_000;
   const endMs = Math.ceil((nowMs + seconds * 1000) / minuteMs) * minuteMs;

@@ -49,7 +49,7 @@ export const toRouteFeatures = (routes: readonly Route[]): FeatureCollection => 
 });
 
 /** A vehicle near a place. */
-export interface NearbySlot {
+interface NearbySlot {
   readonly slot: number;
   readonly distanceM: number;
 }

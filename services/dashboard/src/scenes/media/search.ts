@@ -1,7 +1,7 @@
 import type { Download } from '../../common/downloads/download.ts';
 
 export const mediaKinds = ['clips', 'pictures', 'videos'] as const;
-export type MediaKind = (typeof mediaKinds)[number];
+type MediaKind = (typeof mediaKinds)[number];
 export const downloadStatuses: readonly Download['status'][] = [
   'uploading',
   'paused',

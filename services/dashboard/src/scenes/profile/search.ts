@@ -1,5 +1,5 @@
 /** State of the profile page in its address. */
-export interface ProfileSearch {
+interface ProfileSearch {
   /** Webhook whose deliveries are open. */
   readonly webhook?: number;
 }

@@ -57,7 +57,7 @@ const wrongCodeError = (): AppError =>
   });
 
 /** A user with two-factor log-in, and the recovery codes, which are not stored in this form. */
-export interface EnabledTwoFactor {
+interface EnabledTwoFactor {
   readonly user: User;
   readonly recoveryCodes: readonly string[];
 }

@@ -26,7 +26,7 @@ export const recordingsQuery = Type.Object({
     Type.Boolean({ description: 'True: requests the list from the camera. Default: false, the stored copy.' }),
   ),
 });
-export type RecordingsQuery = Static<typeof recordingsQuery>;
+type RecordingsQuery = Static<typeof recordingsQuery>;
 
 const segmentSchema = Type.Object({
   from: time,
@@ -51,7 +51,7 @@ export const recordingsSchema = Type.Object(
   },
   { title: 'Recordings' },
 );
-export type RecordingsResponse = Static<typeof recordingsSchema>;
+type RecordingsResponse = Static<typeof recordingsSchema>;
 
 type RecordingsDeps = Pick<Deps, 'bus' | 'log' | 'records' | 'redis'>;
 

@@ -6,7 +6,7 @@ type DeliveryDetails = components['schemas']['DeliveryDetails'];
 type Outcome = Pick<Attempt, 'status_code' | 'error_code'>;
 
 /** Kinds of outcomes, each with its own advice. */
-export type AdviceKey =
+type AdviceKey =
   | 'success'
   | 'redirect'
   | 'unauthorized'

@@ -122,7 +122,7 @@ export interface WebhookChange {
 }
 
 /** A created or changed webhook, with its secret if that is new. */
-export interface SavedWebhook {
+interface SavedWebhook {
   readonly webhook: Webhook;
   readonly secret: string | null;
 }

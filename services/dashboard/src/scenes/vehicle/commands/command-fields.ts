@@ -33,7 +33,7 @@ const clipFields = [
 ] as const satisfies readonly CommandField[];
 
 /** Codes of the terminal control (0x8105) that need no text of their own. */
-export const controlCodes = [1, 2, 3, 4, 5, 6, 7] as const;
+const controlCodes = [1, 2, 3, 4, 5, 6, 7] as const;
 
 /** Fields of every command that the API accepts, in the order of the form. */
 export const commandFields: Readonly<Record<CommandType, readonly CommandField[]>> = {

@@ -13,7 +13,7 @@ function presetOf(field: CommandField): string | boolean {
 }
 
 /** The parameters of a command, or the faults of the form by field. */
-export type ParsedCommand =
+type ParsedCommand =
   | { readonly params: Readonly<Record<string, unknown>> }
   | { readonly faults: Readonly<Record<string, 'required' | 'number' | 'lines' | 'order'>> };
 

@@ -15,7 +15,7 @@ export interface FaultyLine {
   readonly faults: readonly string[];
 }
 
-export type ImportState =
+type ImportState =
   | { readonly kind: 'idle' }
   | { readonly kind: 'running'; readonly done: number; readonly total: number; readonly waitSeconds: number }
   | {
