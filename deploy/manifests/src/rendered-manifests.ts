@@ -87,7 +87,7 @@ export interface Manifest {
   readonly data?: Readonly<Record<string, string>>;
 }
 
-/** Folder of programs that `scripts/kubernetes-tools.mjs` builds. */
+/** Folder of programs that `scripts/kubernetes/validator.mjs` builds. */
 const toolsFolder = join(root, '.cache', 'kubernetes', 'bin');
 /** Folder of the custom resource definitions of the components. */
 export const definitionsFolder = join(root, '.cache', 'kubernetes', 'definitions');
