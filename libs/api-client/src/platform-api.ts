@@ -802,6 +802,28 @@ export type paths = {
         patch?: never;
         trace?: never;
     };
+    "/api/public/share-links/{slug}/stream": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Watch a camera of a share link
+         * @description Returns addresses with a token of ten minutes, and the state of the stream. Opening an address starts the stream. A link with a password requires the ticket, or the header X-Share-Password.
+         *
+         *     Requires no credentials.
+         */
+        post: operations["startSharedStream"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/vehicles/start-dashcam-stream/{vehicleId}": {
         parameters: {
             query?: never;
@@ -900,8 +922,8 @@ export type paths = {
         get?: never;
         put?: never;
         /**
-         * Take pictures
-         * @description Requests pictures from a camera and waits for them. If the terminal cannot take pictures, one frame of live video is recorded instead; `method` says which. A capture that is pending after `wait` continues; read it at `Location`, or wait for the `media` events of the websocket.
+         * Take pictures, or record a clip
+         * @description Requests pictures from a camera, or records live video, and waits for the files. If the terminal cannot take pictures, one frame of live video is recorded instead; `method` says which. A capture that is pending after `wait` continues; read it at `Location`, or wait for the `media` events of the websocket.
          *
          *     Roles: `superadmin`, `dealer`, `owner`, `admin`, `manager`, `viewer`, `driver`. The key requires the scope `video`.
          */
@@ -4520,6 +4542,41 @@ export type components = {
             view_count: number;
             last_viewed_at: string | null;
         };
+        SharedStream: {
+            channel_id: number;
+            /** @enum {string} */
+            stream_type: "LOW" | "HIGH";
+            /**
+             * @description starting: the camera has accepted and sent nothing yet.
+             * @enum {string}
+             */
+            status: "starting" | "streaming" | "stopped";
+            /** @description HTTP-FLV; opens without headers until `token_expires_at`. */
+            stream_url: string;
+            ws_flv_url: string | null;
+            hls_url: string | null;
+            /**
+             * Format: date-time
+             * @example 2026-01-31T08:15:30.000Z
+             */
+            token_expires_at: string;
+            video_codec: ("h264" | "h265") | null;
+            audio_codec: string | null;
+            width: number | null;
+            height: number | null;
+            phase: ("waking" | "requested" | "connecting" | "streaming") | null;
+            reason: {
+                code: string;
+                text: string;
+            } | null;
+            viewers: number;
+            started_at: string | null;
+            /**
+             * @description Time without viewers after which the stream ends.
+             * @constant
+             */
+            auto_stop_seconds: 60;
+        };
         SharedUser: {
             /** @description Id of the user. */
             id: number;
@@ -4636,6 +4693,11 @@ export type components = {
             audio_codec: string | null;
             width: number | null;
             height: number | null;
+            phase: ("waking" | "requested" | "connecting" | "streaming") | null;
+            reason: {
+                code: string;
+                text: string;
+            } | null;
             viewers: number;
             started_at: string | null;
             /**
@@ -11205,6 +11267,162 @@ export interface operations {
             };
         };
     };
+    startSharedStream: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The password of the link, if it has one. */
+                "X-Share-Password"?: string;
+                /** @description `true`: unknown fields are 400 instead of being ignored. */
+                "X-Strict-Body"?: "true" | "false";
+            };
+            path: {
+                /**
+                 * @description The last path segment of the link. A deleted link has its id here.
+                 * @example 4fXh2mPq7RtY9wZb3NcKds
+                 */
+                slug: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    /** @description One of `channels` of the shared view; the first one by default. Also accepted as `channelId`. */
+                    channel_id?: number;
+                    /** @description The ticket of `ws_url`: the password was checked and the view counted already. */
+                    ticket?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["SharedStream"];
+                        meta?: {
+                            /** @description JSON pointers to the ignored fields of the body. */
+                            ignored_fields?: string[];
+                        };
+                    };
+                };
+            };
+            /** @description The request is not valid. `details` lists each fault. */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description The link requires a password, and X-Share-Password is missing or wrong. */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description The link does not include live video. */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description The link does not exist, or shows no such camera. */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            408: components["responses"]["RequestTimeout"];
+            /** @description The link has expired or was revoked, or its view limit has been reached. */
+            410: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description The body is not plain UTF-8. */
+            415: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            431: components["responses"]["HeadersTooLarge"];
+            /** @description Unexpected server error. */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description A backend is unavailable, or the request took too long. */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+        };
+    };
     startDashcamStream: {
         parameters: {
             query?: never;
@@ -11800,6 +12018,10 @@ export interface operations {
                 quality?: string;
                 /** @description Number of pictures; 1 by default. */
                 count?: number;
+                /** @description photo (default): pictures. clip: live video as MP4. */
+                kind?: "photo" | "clip";
+                /** @description Length of a clip in seconds; 10 by default. Also accepted as `durationSeconds`. */
+                duration_seconds?: number;
                 /** @description Seconds to wait for the pictures; 20 by default. */
                 wait?: number;
                 /** @description Wakes a sleeping device first. Default: true. */

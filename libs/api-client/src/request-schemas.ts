@@ -1026,6 +1026,20 @@ export const requestSchemas = {
       }
     }
   },
+  "startSharedStream": {
+    "type": "object",
+    "properties": {
+      "channel_id": {
+        "type": "integer",
+        "minimum": 1,
+        "maximum": 255
+      },
+      "ticket": {
+        "type": "string",
+        "maxLength": 1024
+      }
+    }
+  },
   "startDashcamStream": {
     "type": "object",
     "properties": {

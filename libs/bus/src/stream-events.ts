@@ -76,6 +76,16 @@ const streamState = Type.Object({
   /** Time of the change by the publisher's clock; several replicas forward it to websockets. */
   atMs: Type.Optional(Type.Integer({ minimum: 0 })),
   order: Type.Optional(eventSequence),
+  /** Why it stopped; absent if unknown. */
+  endReason: Type.Optional(
+    Type.Union([
+      Type.Literal('idle'),
+      Type.Literal('noData'),
+      Type.Literal('cameraLeft'),
+      Type.Literal('stopped'),
+      Type.Literal('shutdown'),
+    ]),
+  ),
   startId: Type.Optional(streamStartId),
 });
 

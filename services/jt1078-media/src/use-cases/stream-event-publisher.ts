@@ -35,7 +35,8 @@ export class StreamEventPublisher {
   publishEnded(stream: MediaStream, reason: EndReason): void {
     if (stream.id.kind !== 'live') return;
     this.#published.delete(formatStreamName(stream.id));
-    if (reason !== 'takenOver') this.#publish({ ...buildStreamState(stream, 'stopped'), viewers: 0 });
+    if (reason !== 'takenOver')
+      this.#publish({ ...buildStreamState(stream, 'stopped'), viewers: 0, ...toEndReason(reason) });
   }
 
   /** Publishes the state of a stream again with the next call, as others may have a different one. */
@@ -61,6 +62,20 @@ export class StreamEventPublisher {
     this.#sequence += 1;
     const order = { by: this.#publisherId, sequence: this.#sequence };
     publish(this.#bus, streamChanged, { ...change, atMs: Date.now(), order });
+  }
+}
+
+/** Returns the reason if it is one that users understand. */
+function toEndReason(reason: EndReason): Pick<StreamChanged, 'endReason'> {
+  switch (reason) {
+    case 'idle':
+    case 'noData':
+    case 'cameraLeft':
+    case 'stopped':
+    case 'shutdown':
+      return { endReason: reason };
+    default:
+      return {};
   }
 }
 

@@ -86,7 +86,7 @@ const security: SecurityInfo = {
   requirements: (route) => isOptional[asPlatformRoute(route).access.credentials],
 };
 
-const passwordRoutes = new Set(['openShareLink', 'openPublicShareLink']);
+const passwordRoutes = new Set(['openShareLink', 'openPublicShareLink', 'startSharedStream']);
 
 function requestHeaders(route: Route): Record<string, HeaderInfo> {
   return {

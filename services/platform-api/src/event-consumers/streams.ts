@@ -2,7 +2,7 @@ import { type StreamChanged, streamChanged, subscribe } from '@fleet/bus';
 import type { Running } from '@fleet/service-kit';
 import { toStreamEvent } from '../domains/dashcam/responses.ts';
 import { findVehicleByImei } from '../domains/vehicles/queries.ts';
-import { getStreamAddresses } from '../domains/video-access/stream-urls.ts';
+import { getSharedAddresses } from '../domains/video-access/stream-urls.ts';
 import { publishLive } from './publish-live.ts';
 import type { EventConsumerDeps } from './vehicle-events.ts';
 
@@ -13,7 +13,7 @@ export function startStreamConsumer(deps: EventConsumerDeps): Running {
   const publishChange = async (change: StreamChanged): Promise<void> => {
     const vehicle = await findVehicleByImei(deps.records, change.imei);
     if (vehicle === null) return;
-    const data = { ...toStreamEvent(vehicle, change), ...urlsWithoutToken(change, deps.config.VIDEO_BASE_URL) };
+    const data = { ...toStreamEvent(vehicle, change), ...getSharedAddresses(deps.config.VIDEO_BASE_URL, change) };
     const { atMs = Date.now(), order, startId } = change;
     const event = {
       ...({ type: 'stream', vehicleId: vehicle._id, data, atMs } as const),
@@ -42,10 +42,3 @@ export function startStreamConsumer(deps: EventConsumerDeps): Running {
     },
   };
 }
-
-/** URLs for several users: viewers use their own credentials. */
-const urlsWithoutToken = (change: StreamChanged, videoBaseUrl: string) => ({
-  ...getStreamAddresses(videoBaseUrl, change),
-  talk_url: null,
-  token_expires_at: null,
-});

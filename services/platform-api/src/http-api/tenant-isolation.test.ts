@@ -91,7 +91,7 @@ const known: SampleOverrides = {
 };
 
 /** Operations that are open to any account: a caller with the link, or the exact number, may read this data. */
-const publicOperations = new Set(['openShareLink', 'openPublicShareLink', 'searchUserForShare']);
+const publicOperations = new Set(['openShareLink', 'openPublicShareLink', 'startSharedStream', 'searchUserForShare']);
 
 /** Operations that cannot succeed with the tenants' data, with the status that shows that the handler ran. */
 const refusedToOwnTenant: Readonly<Record<string, readonly number[]>> = {

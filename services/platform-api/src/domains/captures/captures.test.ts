@@ -99,6 +99,14 @@ const waitUntil = (response: ApiResponse, status: string): Promise<true> =>
   waitFor(async () => (await read(response))['status'] === status, status, 30_000);
 
 describe('a capture', () => {
+  it('records a clip of live video for the wanted seconds', async () => {
+    const { id, imei } = await newVehicle();
+    const { status, data } = await capture(id, 'kind=clip&duration_seconds=7&wait=30');
+    expect([status, data['kind'], data['method']]).toEqual([200, 'clip', 'stream']);
+    expect(recordings).toMatchObject([{ imei, kind: 'video', durationSeconds: 7 }]);
+    expect((await capture(id, 'kind=clip&duration_seconds=31')).status).toBe(400);
+  });
+
   it('sends the quality and the number of pictures to the terminal', async () => {
     const { id, imei } = await newVehicle();
     await capture(id, 'quality=high&count=3&channelId=2&wait=0');

@@ -24,9 +24,9 @@ export const captureRoutes = (deps: Deps): PlatformRoute[] => [
     method: 'post',
     path: '/vehicles/:vehicleId/dashcam-media-capture',
     operationId: 'captureDashcamMedia',
-    summary: 'Take pictures',
+    summary: 'Take pictures, or record a clip',
     description:
-      'Requests pictures from a camera and waits for them. If the terminal cannot take pictures, one frame of live video is recorded instead; `method` says which. A capture that is pending after `wait` continues; read it at `Location`, or wait for the `media` events of the websocket.',
+      'Requests pictures from a camera, or records live video, and waits for the files. If the terminal cannot take pictures, one frame of live video is recorded instead; `method` says which. A capture that is pending after `wait` continues; read it at `Location`, or wait for the `media` events of the websocket.',
     tags,
     access,
     isIdempotent: true,
@@ -80,13 +80,20 @@ export const captureRoutes = (deps: Deps): PlatformRoute[] => [
   }),
 ];
 
-const toOptions = ({ channel_id: channel = 1, quality = 'MEDIUM', count = 1, wake = true }: CaptureQuery) => ({
+const toOptions = ({
+  channel_id: channel = 1,
+  kind = 'photo',
+  quality = 'MEDIUM',
+  count = 1,
+  duration_seconds: durationSeconds = 10,
+  wake = true,
+}: CaptureQuery) => ({
   channel,
-  kind: 'photo' as const,
+  kind,
   quality: quality.toUpperCase() as CaptureOptions['quality'],
   count,
   intervalSeconds: 0,
-  durationSeconds: 1,
+  durationSeconds,
   wake,
 });
 

@@ -100,6 +100,17 @@ export const captureQuery = Type.Object({
     }),
   ),
   count: Type.Optional(Type.Integer({ minimum: 1, maximum: 10, description: 'Number of pictures; 1 by default.' })),
+  kind: Type.Optional(
+    stringEnum(['photo', 'clip'], { description: 'photo (default): pictures. clip: live video as MP4.' }),
+  ),
+  duration_seconds: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: 30,
+      alias: 'durationSeconds',
+      description: 'Length of a clip in seconds; 10 by default.',
+    }),
+  ),
   wait: Type.Optional(
     Type.Integer({ minimum: 0, maximum: 60, description: 'Seconds to wait for the pictures; 20 by default.' }),
   ),

@@ -1,12 +1,38 @@
 import type { StreamChanged } from '@fleet/bus';
 import type { Vehicle } from '../vehicles/schema.ts';
 import type { StreamUrls } from '../video-access/stream-urls.ts';
-import { autoStopSeconds, type StreamResponse } from './schema.ts';
+import { autoStopSeconds, type StreamPhase, type StreamResponse } from './schema.ts';
+
+const phases: Readonly<Record<StreamChanged['status'], StreamPhase | null>> = {
+  starting: 'connecting',
+  streaming: 'streaming',
+  stopped: null,
+};
+
+/** Sentences for the reasons of the media service. */
+const endReasons: Readonly<Record<NonNullable<StreamChanged['endReason']>, string>> = {
+  idle: 'Nobody watched the stream.',
+  noData: 'The camera sent no data.',
+  cameraLeft: 'The connection to the camera was lost.',
+  stopped: 'The stream was stopped.',
+  shutdown: 'The media service restarts.',
+};
+
+const toReason = (endReason: StreamChanged['endReason']): StreamResponse['reason'] =>
+  endReason === undefined ? null : { code: reasonCodes[endReason], text: endReasons[endReason] };
+
+const reasonCodes = {
+  idle: 'idle',
+  noData: 'no_data',
+  cameraLeft: 'camera_left',
+  stopped: 'stopped',
+  shutdown: 'restart',
+} as const satisfies Readonly<Record<NonNullable<StreamChanged['endReason']>, string>>;
 
 /** Converts the state of a stream to a record without URLs, for several users. */
 export function toStreamEvent(
   vehicle: Vehicle,
-  { imei, channel, status, streamType, video, audioCodec, viewers, startedAtMs }: StreamChanged,
+  { imei, channel, status, streamType, video, audioCodec, viewers, startedAtMs, endReason }: StreamChanged,
 ): Omit<StreamResponse, keyof StreamUrls> {
   return {
     vehicle_id: vehicle._id,
@@ -18,6 +44,8 @@ export function toStreamEvent(
     audio_codec: audioCodec,
     width: video?.width ?? null,
     height: video?.height ?? null,
+    phase: phases[status],
+    reason: toReason(endReason),
     viewers,
     started_at: startedAtMs === null ? null : new Date(startedAtMs).toISOString(),
     auto_stop_seconds: autoStopSeconds,

@@ -14,6 +14,7 @@ import {
   stopStreamBody,
   streamResponseSchema,
 } from './schema.ts';
+import { sharedStreamRoute } from './shared-stream.ts';
 import { getStream, startStream, stopStreams, type VehicleStream } from './use-cases.ts';
 
 const tags = ['Media'];
@@ -42,6 +43,7 @@ export function dashcamRoutes(deps: Deps): PlatformRoute[] {
     );
   return [
     recordingsRoute(deps),
+    sharedStreamRoute(deps),
     platformRoute({
       method: 'post',
       path: '/vehicles/start-dashcam-stream/:vehicleId',

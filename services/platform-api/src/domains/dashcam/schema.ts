@@ -6,6 +6,10 @@ import { nullable, recordId, time } from '../../platform/schemas.ts';
 const streamTypes = ['LOW', 'HIGH'] as const;
 export type StreamType = (typeof streamTypes)[number];
 
+/** Progress of a start. */
+const streamPhases = ['waking', 'requested', 'connecting', 'streaming'] as const;
+export type StreamPhase = (typeof streamPhases)[number];
+
 /** A live stream without viewers ends after this time. */
 export const autoStopSeconds = 60 as const;
 
@@ -68,6 +72,18 @@ export const streamResponseSchema = Type.Object(
     audio_codec: nullable(Type.String()),
     width: nullable(Type.Integer({ minimum: 0 })),
     height: nullable(Type.Integer({ minimum: 0 })),
+    phase: nullable(
+      stringEnum(streamPhases, {
+        description:
+          'Progress of a start: the device is woken, the camera is requested, it connects, it streams. Null for a stopped stream.',
+      }),
+    ),
+    reason: nullable(
+      Type.Object(
+        { code: Type.String(), text: Type.String() },
+        { description: 'Why a stream stopped or did not start; null otherwise.' },
+      ),
+    ),
     viewers: Type.Integer({ minimum: 0 }),
     started_at: nullable(time),
     auto_stop_seconds: Type.Literal(autoStopSeconds, {

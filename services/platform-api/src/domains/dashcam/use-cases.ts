@@ -1,6 +1,7 @@
 import { callUseCase, deviceApi, type StreamChanged, streamStatusEvent } from '@fleet/bus';
 import { AppError } from '@fleet/service-kit';
 import { countViewersBySubject } from '@fleet/storage';
+import type { Static } from 'typebox';
 import type { Caller } from '../../access/caller.ts';
 import type { Deps } from '../../platform/deps.ts';
 import { audit } from '../audit/use-cases.ts';
@@ -9,6 +10,7 @@ import type { Vehicle } from '../vehicles/schema.ts';
 import { type VisibleVehicle, visibleVehicle } from '../vehicles/visibility.ts';
 import { callDevice, type RequestTrace, withDeadline } from './call-device.ts';
 import type { GetStreamQuery, StartStreamBody, StopStreamBody, StreamType } from './schema.ts';
+import { StartPhases } from './start-phases.ts';
 import { readStreamState } from './stream-state.ts';
 
 /** Dependencies of streams. */
@@ -55,18 +57,20 @@ export async function startStream(
   const channel = body.channel_id ?? defaultChannel;
   const camera = requireCamera(vehicle, channel);
   await assertSubscriptions(deps, vehicle, [vehicle._id]);
-  const { bus } = deps;
-  if (body.wake !== false)
-    await callDevice((options) => callUseCase(bus, deviceApi.wakeUp, { imei: camera.imei }, options), trace);
   const streamType = toStreamType(body.stream_type);
+  const isNew = (await readStreamState(deps, camera.imei, channel)) === null;
+  const phases = new StartPhases(deps, { vehicle, imei: camera.imei, channel, streamType }, { isNew });
   const hasAudio = body.audio !== false && camera.hasAudio;
-  const dataType = hasAudio ? audioAndVideoDataType : videoDataType;
   // Only a type that the caller names switches a running stream.
   const switchedBy = body.stream_type === undefined ? {} : { switchedBy: `user:${caller.userId}` };
+  const dataType = hasAudio ? audioAndVideoDataType : videoDataType;
   const start = { imei: camera.imei, channel, dataType, streamType, ...switchedBy };
-  const { result } = await callDevice((options) => callUseCase(bus, deviceApi.startLive, start, options), trace);
-  if (result !== 'success')
-    throw new AppError('upstream_error', `The camera refused to stream on channel ${channel} (${result}).`);
+  try {
+    await requestStream(deps, start, { isWoken: body.wake !== false, phases, trace });
+  } catch (error) {
+    phases.publishFailure(error);
+    throw error;
+  }
   await audit(deps, caller, 'video.start', { type: 'vehicles', id: vehicleId }, { channel_id: channel });
   const state = await readStreamState(deps, camera.imei, channel);
   return {
@@ -76,6 +80,23 @@ export async function startStream(
     state: state ?? streamStatusEvent({ imei: camera.imei, channel }, 'starting', streamType),
     isMainStream: streamType === mainStreamType,
   };
+}
+
+/** Wakes the device if wanted, and requests the stream. Publishes the phases of the start. */
+async function requestStream(
+  { bus }: DashcamDeps,
+  start: Static<typeof deviceApi.startLive.request>,
+  { isWoken, phases, trace }: { readonly isWoken: boolean; readonly phases: StartPhases; readonly trace: RequestTrace },
+): Promise<void> {
+  const { imei, channel } = start;
+  if (isWoken) {
+    phases.publish('waking');
+    await callDevice((options) => callUseCase(bus, deviceApi.wakeUp, { imei }, options), trace);
+  }
+  phases.publish('requested');
+  const { result } = await callDevice((options) => callUseCase(bus, deviceApi.startLive, start, options), trace);
+  if (result !== 'success')
+    throw new AppError('upstream_error', `The camera refused to stream on channel ${channel} (${result}).`);
 }
 
 /**

@@ -58,7 +58,9 @@ async function createVideoView(deps: OpenDeps, link: ShareLink, { imei, channels
   const visible = link.permissions.includes('live_video') && imei !== null ? guestChannels(channels) : [];
   const [first] = visible;
   const none = { stream_url: null, ws_flv_url: null, hls_url: null };
-  return { ...(first === undefined ? none : await createGuestAddresses(deps, link, first)), channels: visible };
+  if (first === undefined) return { ...none, channels: visible };
+  const { token_expires_at: _expiry, ...addresses } = await createGuestAddresses(deps, link, first);
+  return { ...addresses, channels: visible };
 }
 
 /**

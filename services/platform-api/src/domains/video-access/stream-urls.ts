@@ -34,6 +34,13 @@ export function getStreamAddresses(
   return toAddresses(getChannelAddress(videoBaseUrl, { imei, channel }), token);
 }
 
+/** Returns the addresses of a live stream for events to several users, whose own tokens are added later. */
+export const getSharedAddresses = (videoBaseUrl: string, stream: LiveStream) => ({
+  ...getStreamAddresses(videoBaseUrl, stream),
+  talk_url: null,
+  token_expires_at: null,
+});
+
 function toAddresses(base: string, token: string | undefined): StreamAddresses {
   const query = token === undefined ? '' : `?token=${token}`;
   return {
@@ -73,12 +80,16 @@ export function createStreamUrls(
   };
 }
 
+/** Addresses with which a guest watches a camera. */
+type GuestAddresses = StreamAddresses & Pick<StreamResponse, 'token_expires_at'>;
+
 /** Creates the addresses with which guests of a share link watch a camera. They contain no terminal number. */
 export async function createGuestAddresses(
   { config, streamTokens }: StreamUrlDeps,
   { _id: linkId, slug }: { readonly _id: number; readonly slug: string },
   channel: number,
-): Promise<StreamAddresses> {
-  const { token } = await streamTokens.issueForLink({ linkId, slug });
-  return toAddresses(`${config.VIDEO_BASE_URL.replace(/\/$/, '')}/s/${slug}/${channel}`, token);
+): Promise<GuestAddresses> {
+  const { token, expiresAt } = await streamTokens.issueForLink({ linkId, slug });
+  const addresses = toAddresses(`${config.VIDEO_BASE_URL.replace(/\/$/, '')}/s/${slug}/${channel}`, token);
+  return { ...addresses, token_expires_at: expiresAt.toISOString() };
 }
