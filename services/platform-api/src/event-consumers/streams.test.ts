@@ -56,7 +56,15 @@ describe('live streams', () => {
       token_expires_at: null,
       auto_stop_seconds: 60,
     };
-    const nothing = { video_codec: null, audio_codec: null, width: null, height: null, viewers: 0, started_at: null, reason: null };
+    const nothing = {
+      video_codec: null,
+      audio_codec: null,
+      width: null,
+      height: null,
+      viewers: 0,
+      started_at: null,
+      reason: null,
+    };
     const something = { video_codec: 'h264', audio_codec: 'G.711A', width: 352, height: 288, viewers: 3, reason: null };
     expect(liveEvents.of('stream', id)).toEqual([
       { ...shared, ...nothing, status: 'starting', phase: 'connecting' },

@@ -61,6 +61,7 @@ const kindOfPath: Readonly<Record<string, string>> = {
 
 /** Returns the kind of record that a path parameter names. New parameters must be added to the tables above. */
 function kindOfParameter({ method, path }: Operation, name: string): string {
+  if (path.endsWith('/share-links/{slug}/stream')) return 'slug';
   if (path.endsWith('/share-links/{slug}')) return method === 'delete' ? 'shareLink' : 'slug';
   const kind = kindOfName[name] ?? kindOfPath[path.slice(0, path.indexOf('/{'))];
   if (kind === undefined)

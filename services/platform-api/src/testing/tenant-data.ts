@@ -171,7 +171,13 @@ async function linksOf(
   { mark, userId, vehicleId }: { mark: string; userId: number; vehicleId: number },
 ): Promise<Record<string, number | string>> {
   made(await client.post('/api/vehicle/share-vehicles', { secondary_user: userId, vehicles: [vehicleId] }));
-  const link = made(await client.post('/api/share-links', { vehicle_id: vehicleId, label: mark }));
+  const link = made(
+    await client.post('/api/share-links', {
+      vehicle_id: vehicleId,
+      label: mark,
+      permissions: ['location', 'live_video'],
+    }),
+  );
   const url = `https://93.184.216.34/${mark}`;
   const webhook = made(await client.post('/api/user-webhooks', { url, name: mark, vehicle_ids: [vehicleId] }));
   await client.post('/api/notifications/update-push-token', { push_token: `${mark}-push` });

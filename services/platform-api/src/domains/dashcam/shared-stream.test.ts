@@ -56,7 +56,11 @@ describe('POST /api/public/share-links/:slug/stream', () => {
     expect((await watch(await newLink({ permissions: ['location'] }))).status).toBe(403);
     expect((await watch(await newLink(), { channel_id: 3 })).status).toBe(404);
     expect((await watch('A1b2C3d4E5f6G7h8I9j0K1')).status).toBe(404);
-    const created = await api.post('/api/share-links', { vehicle_id: vehicleId, expires_in_hours: 1, permissions: ['live_video'] });
+    const created = await api.post('/api/share-links', {
+      vehicle_id: vehicleId,
+      expires_in_hours: 1,
+      permissions: ['live_video'],
+    });
     expect((await api.delete(`/api/share-links/${String(created.data.id)}`)).status).toBe(200);
     expect((await watch(String(created.data['slug']))).status).toBe(410);
   });

@@ -1,0 +1,74 @@
+import mpegts from 'mpegts.js';
+
+/** Live streams chase the newest picture instead of playing everything. */
+const liveConfig = {
+  enableWorker: false,
+  enableStashBuffer: false,
+  isLive: true,
+  liveBufferLatencyChasing: true,
+  liveBufferLatencyMaxLatency: 1.5,
+  liveBufferLatencyMinRemain: 0.3,
+  autoCleanupSourceBuffer: true,
+};
+
+/** Recordings play every picture; the server waits for a full buffer. */
+const recordingConfig = { ...liveConfig, liveBufferLatencyChasing: false };
+
+export interface FlvPlayerOptions {
+  readonly url: string;
+  readonly isRecording?: boolean;
+  /** The stream has ended, or its connection was lost. */
+  readonly onEnd: () => void;
+  /** The browser cannot decode the stream. */
+  readonly onUndecodable: (detail: string) => void;
+  /** Bytes since the last call, a few times a second. */
+  readonly onData?: (sizeBytes: number) => void;
+}
+
+/** Returns whether the browser plays FLV by Media Source Extensions. */
+export const canPlayFlv = (): boolean => mpegts.isSupported();
+
+/** Returns whether the browser decodes H.265. */
+export const canDecodeH265 = (): boolean =>
+  typeof MediaSource !== 'undefined' && MediaSource.isTypeSupported('video/mp4; codecs="hvc1.1.6.L93.B0"');
+
+/** Plays an FLV stream in a video element, muted or not as the element is. The only user of mpegts.js. */
+export class FlvPlayer {
+  readonly #player: mpegts.Player;
+  #statisticsAtMs = performance.now();
+
+  constructor(video: HTMLVideoElement, options: FlvPlayerOptions) {
+    const { url, isRecording = false, onEnd, onUndecodable, onData } = options;
+    const config = isRecording ? recordingConfig : liveConfig;
+    const player = mpegts.createPlayer({ type: 'flv', isLive: true, url }, config);
+    this.#player = player;
+    player.on(mpegts.Events.ERROR, (type: string, detail: string) => {
+      // Other media errors come from a damaged stream: a new connection plays again.
+      if (detail === mpegts.ErrorDetails.MEDIA_CODEC_UNSUPPORTED) onUndecodable(detail);
+      else if (type === mpegts.ErrorTypes.MEDIA_ERROR && !canDecodeH265()) onUndecodable(detail);
+      else onEnd();
+    });
+    player.on(mpegts.Events.LOADING_COMPLETE, onEnd);
+    player.on(mpegts.Events.STATISTICS_INFO, ({ speed }: { speed?: number }) => this.#countData(speed ?? 0, onData));
+    player.attachMediaElement(video);
+    player.load();
+    // Browsers refuse to play with sound before a click; tiles start muted.
+    Promise.resolve(player.play()).catch(() => undefined);
+  }
+
+  /** Releases the connection and the element. */
+  destroy(): void {
+    this.#player.pause();
+    this.#player.unload();
+    this.#player.detachMediaElement();
+    this.#player.destroy();
+  }
+
+  /** The player reports KiB a second. */
+  #countData(speedKib: number, onData: FlvPlayerOptions['onData']): void {
+    const nowMs = performance.now();
+    const seconds = (nowMs - this.#statisticsAtMs) / 1_000;
+    this.#statisticsAtMs = nowMs;
+    onData?.(Math.round(speedKib * 1_024 * seconds));
+  }
+}
