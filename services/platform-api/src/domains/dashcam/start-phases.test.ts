@@ -20,13 +20,14 @@ beforeAll(async () => {
   harness = await PlatformHarness.open({ PLATFORM_ROLES: 'api,websocket,telemetry' });
   api = harness.as(harness.ours.owner);
   liveEvents = new LiveEventRecorder(harness);
+  const accepted = { responseId: '0x9101', result: 'success' } as const;
   const options = { queue: 'test', onError: () => undefined };
   served = [
     serveUseCase(harness.bus, deviceApi.wakeUp, options, async () => {
       if (refusal !== null) throw refusal;
       return { result: 'success' } as const;
     }),
-    serveUseCase(harness.bus, deviceApi.startLive, options, async () => ({ responseId: '0x9101', result: 'success' })),
+    serveUseCase(harness.bus, deviceApi.startLive, options, async () => accepted),
   ];
   await harness.bus.nc.flush();
 });
