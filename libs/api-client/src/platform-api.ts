@@ -7174,7 +7174,10 @@ export interface operations {
                     name: string;
                     email?: string | null;
                     phone_number?: string | null;
-                    /** @enum {string} */
+                    /**
+                     * @description A role that the caller's role may assign; `x-roles-by-caller` lists them.
+                     * @enum {string}
+                     */
                     role: "superadmin" | "dealer" | "owner" | "admin" | "manager" | "viewer" | "driver";
                     password?: string;
                     can_view_video?: boolean;
@@ -7465,7 +7468,10 @@ export interface operations {
                     name?: string;
                     email?: string | null;
                     phone_number?: string | null;
-                    /** @enum {string} */
+                    /**
+                     * @description A role that the caller's role may assign; `x-roles-by-caller` lists them.
+                     * @enum {string}
+                     */
                     role?: "superadmin" | "dealer" | "owner" | "admin" | "manager" | "viewer" | "driver";
                     password?: string;
                     current_password?: string;
@@ -7779,7 +7785,10 @@ export interface operations {
                 "application/json": {
                     /** @example ann@fleet.example */
                     email: string;
-                    /** @enum {string} */
+                    /**
+                     * @description A role that the caller's role may assign; `x-roles-by-caller` lists them.
+                     * @enum {string}
+                     */
                     role: "superadmin" | "dealer" | "owner" | "admin" | "manager" | "viewer" | "driver";
                     name?: string;
                 };

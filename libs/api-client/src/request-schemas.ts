@@ -234,7 +234,35 @@ export const requestSchemas = {
           "manager",
           "viewer",
           "driver"
-        ]
+        ],
+        "x-roles-by-caller": {
+          "superadmin": [
+            "superadmin",
+            "dealer",
+            "owner",
+            "admin",
+            "manager",
+            "viewer",
+            "driver"
+          ],
+          "dealer": [],
+          "owner": [
+            "owner",
+            "admin",
+            "manager",
+            "viewer",
+            "driver"
+          ],
+          "admin": [
+            "admin",
+            "manager",
+            "viewer",
+            "driver"
+          ],
+          "manager": [],
+          "viewer": [],
+          "driver": []
+        }
       },
       "password": {
         "type": "string",
@@ -298,7 +326,35 @@ export const requestSchemas = {
           "manager",
           "viewer",
           "driver"
-        ]
+        ],
+        "x-roles-by-caller": {
+          "superadmin": [
+            "superadmin",
+            "dealer",
+            "owner",
+            "admin",
+            "manager",
+            "viewer",
+            "driver"
+          ],
+          "dealer": [],
+          "owner": [
+            "owner",
+            "admin",
+            "manager",
+            "viewer",
+            "driver"
+          ],
+          "admin": [
+            "admin",
+            "manager",
+            "viewer",
+            "driver"
+          ],
+          "manager": [],
+          "viewer": [],
+          "driver": []
+        }
       },
       "password": {
         "type": "string",
@@ -353,7 +409,35 @@ export const requestSchemas = {
           "manager",
           "viewer",
           "driver"
-        ]
+        ],
+        "x-roles-by-caller": {
+          "superadmin": [
+            "superadmin",
+            "dealer",
+            "owner",
+            "admin",
+            "manager",
+            "viewer",
+            "driver"
+          ],
+          "dealer": [],
+          "owner": [
+            "owner",
+            "admin",
+            "manager",
+            "viewer",
+            "driver"
+          ],
+          "admin": [
+            "admin",
+            "manager",
+            "viewer",
+            "driver"
+          ],
+          "manager": [],
+          "viewer": [],
+          "driver": []
+        }
       },
       "name": {
         "type": "string",
@@ -3999,7 +4083,447 @@ export const requestSchemas = {
       },
       "params": {
         "type": "object",
-        "additionalProperties": true
+        "additionalProperties": true,
+        "x-params-by-type": {
+          "control": {
+            "type": "object",
+            "required": [
+              "command"
+            ],
+            "properties": {
+              "command": {
+                "type": "integer",
+                "minimum": 0,
+                "maximum": 255
+              },
+              "parameters": {
+                "type": [
+                  "string",
+                  "null"
+                ],
+                "maxLength": 1022
+              }
+            }
+          },
+          "text": {
+            "type": "object",
+            "required": [
+              "text"
+            ],
+            "properties": {
+              "text": {
+                "type": "string",
+                "minLength": 1,
+                "maxLength": 1024
+              },
+              "text_type": {
+                "type": [
+                  "string",
+                  "null"
+                ],
+                "enum": [
+                  "Notification",
+                  "Service",
+                  null
+                ]
+              },
+              "options": {
+                "type": "object",
+                "required": [
+                  "emergency",
+                  "display_by_terminal",
+                  "tts",
+                  "display_by_advertising_screen",
+                  "central_navigation_info"
+                ],
+                "properties": {
+                  "emergency": {
+                    "type": "boolean"
+                  },
+                  "display_by_terminal": {
+                    "type": "boolean"
+                  },
+                  "tts": {
+                    "type": "boolean"
+                  },
+                  "display_by_advertising_screen": {
+                    "type": "boolean"
+                  },
+                  "central_navigation_info": {
+                    "type": "boolean"
+                  }
+                }
+              }
+            }
+          },
+          "wakeup": {
+            "type": "object",
+            "properties": {}
+          },
+          "live_start": {
+            "type": "object",
+            "required": [
+              "channel"
+            ],
+            "properties": {
+              "channel": {
+                "type": "integer",
+                "minimum": 0,
+                "maximum": 255
+              },
+              "data_type": {
+                "type": "integer",
+                "enum": [
+                  0,
+                  1,
+                  2,
+                  3,
+                  4,
+                  5
+                ]
+              },
+              "stream_type": {
+                "type": "integer",
+                "enum": [
+                  0,
+                  1
+                ]
+              },
+              "host": {
+                "type": "string",
+                "pattern": "^[A-Za-z0-9._:-]{1,253}$"
+              },
+              "tcp_port": {
+                "type": "integer",
+                "minimum": 0,
+                "maximum": 65535
+              },
+              "udp_port": {
+                "type": "integer",
+                "minimum": 0,
+                "maximum": 65535
+              }
+            }
+          },
+          "live_stop": {
+            "type": "object",
+            "required": [
+              "channel"
+            ],
+            "properties": {
+              "channel": {
+                "type": "integer",
+                "minimum": 0,
+                "maximum": 255
+              },
+              "close_type": {
+                "type": "integer",
+                "enum": [
+                  0,
+                  1,
+                  2
+                ]
+              }
+            }
+          },
+          "capture": {
+            "type": "object",
+            "required": [
+              "channel"
+            ],
+            "properties": {
+              "channel": {
+                "type": "integer",
+                "minimum": 1,
+                "maximum": 255
+              },
+              "count": {
+                "type": "integer",
+                "minimum": 1,
+                "maximum": 100
+              },
+              "interval_seconds": {
+                "type": "integer",
+                "minimum": 0,
+                "maximum": 65535
+              },
+              "film": {
+                "type": "boolean"
+              },
+              "resolution": {
+                "type": "integer",
+                "minimum": 0,
+                "maximum": 255
+              },
+              "quality": {
+                "type": "integer",
+                "minimum": 1,
+                "maximum": 10
+              },
+              "brightness": {
+                "type": "integer",
+                "minimum": 0,
+                "maximum": 255
+              },
+              "contrast": {
+                "type": "integer",
+                "minimum": 0,
+                "maximum": 127
+              },
+              "saturation": {
+                "type": "integer",
+                "minimum": 0,
+                "maximum": 127
+              },
+              "chroma": {
+                "type": "integer",
+                "minimum": 0,
+                "maximum": 255
+              }
+            }
+          },
+          "upload": {
+            "type": "object",
+            "required": [
+              "channel",
+              "start_time",
+              "end_time"
+            ],
+            "properties": {
+              "channel": {
+                "type": "integer",
+                "minimum": 0,
+                "maximum": 255
+              },
+              "start_time": {
+                "type": "string",
+                "format": "date-time",
+                "pattern": "^\\d{4}-\\d\\d-\\d\\d[Tt][0-9:.]+([Zz]|[+-]\\d\\d:\\d\\d)$"
+              },
+              "end_time": {
+                "type": "string",
+                "format": "date-time",
+                "pattern": "^\\d{4}-\\d\\d-\\d\\d[Tt][0-9:.]+([Zz]|[+-]\\d\\d:\\d\\d)$"
+              },
+              "resource_type": {
+                "type": "integer",
+                "enum": [
+                  0,
+                  1,
+                  2,
+                  3
+                ]
+              },
+              "stream_type": {
+                "type": "integer",
+                "enum": [
+                  0,
+                  1,
+                  2
+                ]
+              },
+              "memory_type": {
+                "type": "integer",
+                "enum": [
+                  0,
+                  1,
+                  2
+                ]
+              },
+              "alarm": {
+                "type": "integer",
+                "minimum": 0,
+                "maximum": 9007199254740991
+              },
+              "host": {
+                "type": "string",
+                "pattern": "^[A-Za-z0-9._:-]{1,253}$"
+              },
+              "port": {
+                "type": "integer",
+                "minimum": 0,
+                "maximum": 65535
+              },
+              "wifi": {
+                "type": "boolean"
+              },
+              "lan": {
+                "type": "boolean"
+              },
+              "mobile_network": {
+                "type": "boolean"
+              }
+            }
+          },
+          "resource_list": {
+            "type": "object",
+            "required": [
+              "channel",
+              "start_time",
+              "end_time"
+            ],
+            "properties": {
+              "channel": {
+                "type": "integer",
+                "minimum": 0,
+                "maximum": 255
+              },
+              "start_time": {
+                "type": "string",
+                "format": "date-time",
+                "pattern": "^\\d{4}-\\d\\d-\\d\\d[Tt][0-9:.]+([Zz]|[+-]\\d\\d:\\d\\d)$"
+              },
+              "end_time": {
+                "type": "string",
+                "format": "date-time",
+                "pattern": "^\\d{4}-\\d\\d-\\d\\d[Tt][0-9:.]+([Zz]|[+-]\\d\\d:\\d\\d)$"
+              },
+              "resource_type": {
+                "type": "integer",
+                "enum": [
+                  0,
+                  1,
+                  2,
+                  3
+                ]
+              },
+              "stream_type": {
+                "type": "integer",
+                "enum": [
+                  0,
+                  1,
+                  2
+                ]
+              },
+              "memory_type": {
+                "type": "integer",
+                "enum": [
+                  0,
+                  1,
+                  2
+                ]
+              },
+              "alarm": {
+                "type": "integer",
+                "minimum": 0,
+                "maximum": 9007199254740991
+              }
+            }
+          },
+          "set_parameters": {
+            "type": "object",
+            "required": [
+              "parameters"
+            ],
+            "properties": {
+              "parameters": {
+                "type": "array",
+                "items": {
+                  "type": "object",
+                  "required": [
+                    "id"
+                  ],
+                  "properties": {
+                    "id": {
+                      "type": "integer",
+                      "minimum": 0,
+                      "maximum": 4294967295
+                    },
+                    "value": {
+                      "type": [
+                        "string",
+                        "integer"
+                      ],
+                      "maxLength": 255
+                    },
+                    "value_hex": {
+                      "type": "string",
+                      "pattern": "^([0-9A-Fa-f]{2})*$",
+                      "maxLength": 510
+                    }
+                  }
+                },
+                "minItems": 1,
+                "maxItems": 100
+              }
+            }
+          },
+          "query_parameters": {
+            "type": "object",
+            "required": [],
+            "properties": {
+              "ids": {
+                "type": "array",
+                "items": {
+                  "type": "integer",
+                  "minimum": 0,
+                  "maximum": 4294967295
+                },
+                "maxItems": 255
+              }
+            }
+          },
+          "query_attributes": {
+            "type": "object",
+            "properties": {}
+          },
+          "locate": {
+            "type": "object",
+            "properties": {}
+          },
+          "vehicle_control": {
+            "type": "object",
+            "required": [
+              "doors"
+            ],
+            "properties": {
+              "doors": {
+                "type": "string",
+                "enum": [
+                  "lock",
+                  "unlock"
+                ]
+              }
+            }
+          },
+          "raw": {
+            "type": "object",
+            "required": [
+              "message_id"
+            ],
+            "properties": {
+              "message_id": {
+                "type": "string",
+                "pattern": "^0x[89][0-9A-Fa-f]{3}$"
+              },
+              "body_hex": {
+                "type": "string",
+                "pattern": "^([0-9A-Fa-f]{2})*$",
+                "maxLength": 32768
+              }
+            }
+          }
+        },
+        "x-critical-commands": {
+          "types": [
+            "raw"
+          ],
+          "controls": [
+            1,
+            2,
+            5
+          ],
+          "parameterRanges": [
+            [
+              16,
+              25
+            ],
+            [
+              35,
+              38
+            ]
+          ]
+        }
       },
       "ttl_seconds": {
         "type": "integer",

@@ -4,7 +4,6 @@ import { useSession } from '../../common/session/session-context.ts';
 
 export type User = components['schemas']['User'];
 export type CreatedUser = components['schemas']['CreatedUser'];
-export type Role = User['role'];
 
 const maxUsers = 200;
 

@@ -1,6 +1,8 @@
-import type { Role } from './queries.ts';
+import type { components } from '@fleet/api-client';
 
-/** Roles that each role gives to others. The server decides again. */
+export type Role = components['schemas']['User']['role'];
+
+/** Roles that users of each role assign. A test compares them with the API, which decides again. */
 const givenBy: Readonly<Record<Role, readonly Role[]>> = {
   superadmin: ['superadmin', 'dealer', 'owner', 'admin', 'manager', 'viewer', 'driver'],
   dealer: [],

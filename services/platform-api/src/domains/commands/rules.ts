@@ -15,18 +15,28 @@ export const isRepeatable = (type: CommandType): boolean => repeatableTypes.has(
 
 export const maxAttempts = (type: CommandType): number => (isRepeatable(type) ? 10 : 1);
 
-/** Control commands for firmware upgrade, server change and factory reset (docs/reference/access.md). */
-const criticalControls = new Set([1, 2, 5]);
+/**
+ * Commands that only owners and admins may send (docs/reference/access.md): raw messages, which may have any effect;
+ * firmware upgrade, server change and factory reset; parameters that determine where the terminal connects.
+ */
+export const criticalCommands = {
+  types: ['raw'] as readonly CommandType[],
+  controls: [1, 2, 5] as readonly number[],
+  /** First and last ids. */
+  parameterRanges: [
+    [0x0010, 0x0019],
+    [0x0023, 0x0026],
+  ] as readonly (readonly [number, number])[],
+};
 
-/** Returns whether a parameter determines where the terminal connects. Setting one amounts to a server change. */
-const isServerParameter = (id: number): boolean => (id >= 0x0010 && id <= 0x0019) || (id >= 0x0023 && id <= 0x0026);
+const isCriticalParameter = (id: number): boolean =>
+  criticalCommands.parameterRanges.some(([first, last]) => id >= first && id <= last);
 
-/** Returns whether only owners and admins may send a command. A raw message may have any effect, so it is critical. */
+/** Returns whether only owners and admins may send a command. */
 export function isCritical(type: CommandType, params: Readonly<Record<string, unknown>>): boolean {
-  if (type === 'raw') return true;
-  if (type === 'control') return criticalControls.has((params as ParamsOf<'control'>).command);
-  if (type !== 'set_parameters') return false;
-  return (params as unknown as ParamsOf<'set_parameters'>).parameters.some(({ id }) => isServerParameter(id));
+  if (type === 'control') return criticalCommands.controls.includes((params as ParamsOf<'control'>).command);
+  if (type !== 'set_parameters') return criticalCommands.types.includes(type);
+  return (params as unknown as ParamsOf<'set_parameters'>).parameters.some(({ id }) => isCriticalParameter(id));
 }
 
 /** The result of an attempt for the queue. */

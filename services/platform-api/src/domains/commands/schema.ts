@@ -3,7 +3,8 @@ import { type Static, Type } from 'typebox';
 import { stringEnum } from '../../platform/fields.ts';
 import { nullable, recordId, recordProperties, time } from '../../platform/schemas.ts';
 import type { AccountRecord } from '../../store/account-repository.ts';
-import { commandTypes } from './params.ts';
+import { commandTypes, paramSchemas } from './params.ts';
+import { criticalCommands } from './rules.ts';
 
 /** Statuses of a command (docs/reference/commands.md). */
 const commandStatuses = ['queued', 'sent', 'acknowledged', 'failed', 'expired', 'canceled'] as const;
@@ -71,6 +72,8 @@ export const createCommandBody = Type.Object({
       description:
         "The Device API's fields. control: command, parameters. text: text, text_type, options. live_start: channel, data_type, stream_type, host, tcp_port, udp_port. live_stop: channel, close_type. capture: channel, count, interval_seconds, film, resolution, quality, brightness, contrast, saturation, chroma. upload and resource_list: channel, start_time, end_time, resource_type, stream_type, memory_type, alarm; upload also host, port, wifi, lan, mobile_network. set_parameters: parameters (id and value or value_hex). query_parameters: ids. vehicle_control: doors (lock, unlock). raw: message_id, body_hex. wakeup, query_attributes, locate: none.",
       examples: [{ text: 'Please call the dispatcher.' }],
+      'x-params-by-type': paramSchemas,
+      'x-critical-commands': criticalCommands,
     }),
   ),
   ttl_seconds: Type.Optional(

@@ -14,7 +14,7 @@ import {
 import { Type } from 'typebox';
 import { getCaller } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
-import { roles } from '../../access/roles.ts';
+import { type Role, roles } from '../../access/roles.ts';
 import type { Deps } from '../../platform/deps.ts';
 import { idParams, nameEnum, nullable } from '../../platform/schemas.ts';
 import { substringFilter } from '../../store/account-repository.ts';
@@ -24,17 +24,25 @@ import type { UserHooks } from './hooks.ts';
 import { inviteAgain } from './invite-again.ts';
 import { editUser, listUsers, makeUser, removeUser } from './manage.ts';
 import { createdUserSchema, toUserResponse, userSchema } from './responses.ts';
+import { givenBy } from './rules.ts';
 import type { User } from './schema.ts';
 import { findUser } from './use-cases.ts';
 
 const tags = ['Users'];
 const access = { permission: 'administration' } as const;
 
+const assignableRole = Type.Unsafe<Role>({
+  type: 'string',
+  enum: [...roles],
+  description: "A role that the caller's role may assign; `x-roles-by-caller` lists them.",
+  'x-roles-by-caller': givenBy,
+});
+
 const createBody = Type.Object({
   name: personName,
   email: Type.Optional(nullable(email)),
   phone_number: Type.Optional(nullable(phoneNumber)),
-  role: nameEnum(roles),
+  role: assignableRole,
   password: Type.Optional(password),
   can_view_video: Type.Optional(Type.Boolean()),
   language: Type.Optional(language),
@@ -45,7 +53,7 @@ const changeBody = Type.Object({
   name: Type.Optional(personName),
   email: Type.Optional(nullable(email)),
   phone_number: Type.Optional(nullable(phoneNumber)),
-  role: Type.Optional(nameEnum(roles)),
+  role: Type.Optional(assignableRole),
   password: Type.Optional(password),
   current_password: Type.Optional(Type.String({ maxLength: 256 })),
   can_view_video: Type.Optional(Type.Boolean()),
@@ -143,7 +151,7 @@ const writeRoutes = (deps: Deps, hooks: UserHooks): PlatformRoute[] => [
     tags,
     access,
     isIdempotent: true,
-    body: Type.Object({ email, role: nameEnum(roles), name: Type.Optional(personName) }),
+    body: Type.Object({ email, role: assignableRole, name: Type.Optional(personName) }),
     response: singleSchema(createdUserSchema),
     extraSuccesses: { 201: 'Created; `invitation` says whether the invitation was sent.' },
     errors: { 409: 'The e-mail is taken.' },

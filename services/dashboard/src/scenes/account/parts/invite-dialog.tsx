@@ -9,8 +9,8 @@ import { toFieldErrors } from '../../../common/forms/faults.ts';
 import { FormButtons } from '../../../common/forms/form-buttons.tsx';
 import { useMe, useSession } from '../../../common/session/session-context.ts';
 import { Failure } from '../../../common/ui/states.tsx';
-import type { CreatedUser, Role } from '../queries.ts';
-import { rolesGivenBy } from '../roles.ts';
+import type { CreatedUser } from '../queries.ts';
+import { type Role, rolesGivenBy } from '../roles.ts';
 
 interface InviteDialogProps {
   readonly onClose: () => void;
