@@ -5,10 +5,12 @@ import {
   runFfmpeg,
   type SimulatedTerminal,
 } from '@fleet/terminal-simulator';
+import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { type Dashcam, Dashcams } from './testing/dashcams.ts';
 import { findPositionInLoop } from './testing/decode.ts';
 import { joinSharedHarness, type ProductHarness } from './testing/harness.ts';
+import { probe } from './testing/probe-media.ts';
 
 jest.setTimeout(120_000);
 
@@ -20,10 +22,11 @@ beforeAll(async () => {
 }, 180_000);
 afterAll(() => harness?.stop(), 60_000);
 
-/** Returns the MD5 of each picture of a few seconds of HLS, as ffplay would show them. */
-async function playHls(url: string, seconds: number): Promise<string[]> {
+/** Returns the MD5 of each picture of HLS, as ffplay would show them: of some seconds, or until the stream ends. */
+async function playHls(url: string, seconds?: number): Promise<string[]> {
+  const length = seconds === undefined ? [] : ['-t', String(seconds)];
   const output = ['-map', '0:v:0', '-fps_mode', 'passthrough', '-f', 'framemd5', '-'];
-  return parseFrameMd5((await runFfmpeg(getFfmpegPath(), ['-i', url, '-t', String(seconds), ...output])).toString());
+  return parseFrameMd5((await runFfmpeg(getFfmpegPath(), ['-i', url, ...length, ...output])).toString());
 }
 
 async function hashSource(terminal: SimulatedTerminal, type: 'main' | 'sub'): Promise<string[]> {
@@ -40,6 +43,31 @@ describe('HLS of live video', () => {
     const dashcam = await dashcams.create();
     const pictures = await playHls(await start(dashcam), 3);
     expect(pictures.length).toBeGreaterThanOrEqual(25);
+    expect(findPositionInLoop(pictures, await hashSource(dashcam.terminal, 'sub'))).toBeGreaterThanOrEqual(0);
+  });
+
+  it('plays H.265 with the tag that Apple requires, with the sound of the camera', async () => {
+    const camera = { video: 'h265', audio: 'g711a' } as const;
+    const dashcam = await dashcams.create({}, { video: { codec: 'h265' }, camera });
+    const url = await start(dashcam);
+    const { video, audio } = await probe(url);
+    expect(video).toMatchObject({ codec: 'hevc', tag: 'hvc1' });
+    expect(video.width).toBeGreaterThan(0);
+    expect(audio).toEqual({ codec: 'aac' });
+    const pictures = await playHls(url, 2);
+    expect(findPositionInLoop(pictures, await hashSource(dashcam.terminal, 'sub'))).toBeGreaterThanOrEqual(0);
+  });
+
+  it('ends with the stream, so that players stop by themselves', async () => {
+    const dashcam = await dashcams.create();
+    const { vehicleId } = dashcam;
+    const playing = playHls(await start(dashcam));
+    const readStream = () =>
+      dashcams.client.requestData(`/vehicles/${vehicleId}/v2/get-dashcam-stream?channelId=1&autoStart=false`);
+    await waitFor(async () => Number((await readStream())['viewers']) > 0, 'the reader');
+    await dashcams.client.request(`/vehicles/stop-dashcam-stream/${vehicleId}`, { force: true });
+    const pictures = await playing;
+    expect(pictures.length).toBeGreaterThan(0);
     expect(findPositionInLoop(pictures, await hashSource(dashcam.terminal, 'sub'))).toBeGreaterThanOrEqual(0);
   });
 

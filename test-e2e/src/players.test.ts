@@ -96,6 +96,18 @@ describe('the example page, at another origin than the platform', () => {
     },
   );
 
+  it('ends with the stream, without an error', async () => {
+    const { vehicleId } = await dashcams.create();
+    const stream = await dashcams.client.requestData(`/vehicles/start-dashcam-stream/${vehicleId}`, {});
+    const page = await browser.newPage();
+    await page.goto(`${player.url}#${String(stream['hls_url'])}`);
+    await waitFor(async () => (await page.evaluate<PlayerState>(readPlayer)).currentTime > 1, 'video');
+    await dashcams.client.request(`/vehicles/stop-dashcam-stream/${vehicleId}`, { force: true });
+    await waitFor(() => page.evaluate<boolean>(`document.getElementById('video').ended`), 'the end of the video');
+    expect((await page.evaluate<PlayerState>(readPlayer)).status).toBe('');
+    await page.close();
+  });
+
   it.each(['stream_url', 'hls_url'])('can read the status of a refusal: %s', async (field) => {
     const { vehicleId } = await dashcams.create();
     const stream = await dashcams.client.requestData(`/vehicles/start-dashcam-stream/${vehicleId}`, {});

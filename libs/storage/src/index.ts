@@ -43,7 +43,14 @@ export { countStreamingChannels, readStream } from './read-streams.ts';
 export { connectRedis, createRedisClient, pingRedis, type Redis } from './redis.ts';
 export { acquireRedisLock, type RedisLock, releaseRedisLock } from './redis-lock.ts';
 export type { ReplayQueue } from './replay-queue.ts';
-export { claimStream, popOrphanedStreams, releaseStream, renewStreamClaim } from './stream-claims.ts';
+export {
+  claimStream,
+  endedStreamTtlMs,
+  popOrphanedStreams,
+  readEndedStream,
+  releaseStream,
+  renewStreamClaim,
+} from './stream-claims.ts';
 export {
   acknowledgeStream,
   cancelStreamRequest,

@@ -2,6 +2,7 @@ import type { Redis } from './redis.ts';
 import {
   accountKey,
   dueKey,
+  endedKey,
   expiringKey,
   parseJson,
   parseSuffix,
@@ -13,6 +14,8 @@ import type { StreamClaim, StreamId } from './stream-state.ts';
 
 /** A claim expires without renewal for this long. */
 export const streamTtlMs = 10_000;
+/** Players can read the end of a stream for this long. */
+export const endedStreamTtlMs = 30_000;
 
 // KEYS 1 stream, 2 request, 3 due, 4 expiring. ARGV 1 claim without generation and request, 2 ttl, 3 member, 4 '1' to
 // accept unrequested streams.
@@ -84,21 +87,26 @@ export async function renewStreamClaim(
   return state;
 }
 
-// KEYS 1 stream, 2 expiring. ARGV 1 generation, 2 member.
+// KEYS 1 stream, 2 expiring, 3 ended stream. ARGV 1 generation, 2 member, 3 ttl of the ended stream.
 const releaseScript = `
 local current = redis.call('GET', KEYS[1])
 if not current or cjson.decode(current).generation ~= tonumber(ARGV[1]) then return 0 end
 redis.call('ZREM', KEYS[2], ARGV[2])
+redis.call('SET', KEYS[3], current, 'PX', ARGV[3])
 return redis.call('DEL', KEYS[1])`;
 
 /** Releases a stream; returns false if another pod owns it. */
 export async function releaseStream(redis: Redis, id: StreamId, generation: number): Promise<boolean> {
   const released = await redis.eval(releaseScript, {
-    keys: [streamKey(id), expiringKey],
-    arguments: [String(generation), streamSuffix(id)],
+    keys: [streamKey(id), expiringKey, endedKey(id)],
+    arguments: [String(generation), streamSuffix(id), String(endedStreamTtlMs)],
   });
   return released === 1;
 }
+
+/** Returns the last claim of a stream that ended within `endedStreamTtlMs`; null for any other. */
+export const readEndedStream = async (redis: Redis, id: StreamId): Promise<StreamClaim | null> =>
+  parseJson(await redis.get(endedKey(id))) as StreamClaim | null;
 
 // KEYS 1 stream, 2 expiring. ARGV 1 member. 1: the claim has expired and is not listed any more.
 const popOrphanedScript = `

@@ -3,6 +3,8 @@ import { type StreamId, streamKinds } from './stream-state.ts';
 export const streamSuffix = (id: StreamId): string => `${id.kind}:${id.imei}:${id.channel}`;
 export const streamKey = (id: StreamId): string => `stream:${streamSuffix(id)}`;
 export const requestKey = (id: StreamId): string => `stream-request:${streamSuffix(id)}`;
+/** The claim of a stream that has just ended. */
+export const endedKey = (id: StreamId): string => `stream-ended:${streamSuffix(id)}`;
 /** Sorted set of the streams that wait for their first packet, by the end of that wait. */
 export const dueKey = 'stream-requests:due';
 /** Sorted set of the claimed streams by the expiry of their claims: a killed pod releases nothing. */

@@ -3,7 +3,14 @@ import { ServerProcess } from '@fleet/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { countStreamingChannels, readStream } from './read-streams.ts';
 import { connectRedis, type Redis } from './redis.ts';
-import { claimStream, popOrphanedStreams, releaseStream, renewStreamClaim, streamTtlMs } from './stream-claims.ts';
+import {
+  claimStream,
+  popOrphanedStreams,
+  readEndedStream,
+  releaseStream,
+  renewStreamClaim,
+  streamTtlMs,
+} from './stream-claims.ts';
 import {
   acknowledgeStream,
   cancelStreamRequest,
@@ -139,6 +146,15 @@ describe('stream state in Redis', () => {
     expect((await readStream(redis, id)).claim).toEqual(second.claim);
     expect(await releaseStream(redis, id, second.claim.generation)).toBe(true);
     expect(await readStream(redis, id)).toEqual({ claim: null, request: null });
+  });
+
+  it('keeps the last claim of a stream that has ended, for players that read its end', async () => {
+    await acknowledged();
+    const claimed = await claimStream(redis, id, podA);
+    if (claimed === null) throw new Error('not claimed');
+    expect(await readEndedStream(redis, id)).toBeNull();
+    await releaseStream(redis, id, claimed.claim.generation);
+    expect(await readEndedStream(redis, id)).toEqual(claimed.claim);
   });
 
   it('renews a claim and restores it after Redis was emptied', async () => {

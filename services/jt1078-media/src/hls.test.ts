@@ -41,6 +41,9 @@ async function readPlaylist(url: string): Promise<string> {
 const getFiles = (playlist: string): string[] =>
   playlist.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
 
+const getInit = (playlist: string): string => /EXT-X-MAP:URI="([^"]+)"/.exec(playlist)?.[1] ?? '';
+const getSequence = (playlist: string): number => Number(/EXT-X-MEDIA-SEQUENCE:(\d+)/.exec(playlist)?.[1]);
+
 async function readFile(url: string): Promise<Buffer> {
   const response = await fetch(url);
   expect(response.status).toBe(200);
@@ -52,8 +55,7 @@ describe('HLS of a live stream', () => {
     const { url, close } = await stream(card, { sound: true });
     const text = await readPlaylist(url('/index.m3u8'));
     const [file = ''] = getFiles(text);
-    const init = /EXT-X-MAP:URI="([^"]+)"/.exec(text)?.[1] ?? '';
-    const data = Buffer.concat([await readFile(url(`/${init}`)), await readFile(url(`/${file}`))]);
+    const data = Buffer.concat([await readFile(url(`/${getInit(text)}`)), await readFile(url(`/${file}`))]);
     const streams = await probeStreams(data, 'mp4');
     expect(streams.map(({ codec_name: codec }) => codec).toSorted()).toEqual(['aac', 'h264']);
     expect(streams.find(({ codec_name: codec }) => codec === 'h264')).toMatchObject({ width: 320, height: 240 });
@@ -77,7 +79,7 @@ describe('HLS of a live stream', () => {
     const { url, close } = await stream(h265Card, { payloadType: 99 });
     const text = await readPlaylist(url('/index.m3u8'));
     const [file = ''] = getFiles(text);
-    const data = Buffer.concat([await readFile(url('/init-0.mp4')), await readFile(url(`/${file}`))]);
+    const data = Buffer.concat([await readFile(url(`/${getInit(text)}`)), await readFile(url(`/${file}`))]);
     expect(await probeStreams(data, 'mp4')).toMatchObject([
       { codec_name: 'hevc', codec_tag_string: 'hvc1', width: 320 },
     ]);
@@ -94,23 +96,26 @@ describe('HLS of a live stream', () => {
 
   it('stops to convert without requests, after which the stream has no viewer', async () => {
     const { id, url, close } = await stream();
-    await readPlaylist(url('/index.m3u8'));
+    const before = await readPlaylist(url('/index.m3u8'));
     expect(await harness.findStream(id)).toMatchObject({ viewers: 1 });
     await waitFor(async () => (await harness.findStream(id))?.viewers === 0, 'no viewers');
-    // A reader that returns starts it again.
-    expect(getFiles(await readPlaylist(url('/index.m3u8'))).length).toBeGreaterThan(0);
+    // A reader that returns starts it again; the numbers of its segments rise.
+    const after = await readPlaylist(url('/index.m3u8'));
+    expect(getFiles(after).length).toBeGreaterThan(0);
+    expect(getFiles(before)).not.toEqual(expect.arrayContaining(getFiles(after)));
+    expect(getSequence(after)).toBeGreaterThan(getSequence(before));
     close();
   });
 
   it('needs a signature for the playlist and its files', async () => {
     const { url, close } = await stream();
-    await readPlaylist(url('/index.m3u8'));
+    const text = await readPlaylist(url('/index.m3u8'));
     const withoutSignature = (suffix: `/${string}`): string => url(suffix).split('?')[0] ?? '';
     expect((await fetch(withoutSignature('/index.m3u8'))).status).toBe(401);
-    expect((await fetch(withoutSignature('/init-0.mp4'))).status).toBe(401);
+    expect((await fetch(withoutSignature(`/${getInit(text)}`))).status).toBe(401);
     expect((await fetch(url('/index.m3u8').replace(/signature=../, 'signature=00'))).status).toBe(403);
     expect((await fetch(url('/segment-999.m4s'))).status).toBe(404);
-    expect((await fetch(url('/index.m3u8', { _HLS_msn: '999' }))).status).toBe(400);
+    expect((await fetch(url('/index.m3u8', { _HLS_msn: String(getSequence(text) + 999) }))).status).toBe(400);
     close();
   });
 });

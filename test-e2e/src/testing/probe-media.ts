@@ -27,15 +27,20 @@ export async function probeMedia(bytes: Buffer): Promise<MediaProbe> {
   writeFileSync(file, bytes);
   try {
     await runFfmpeg(getFfmpegPath(), ['-xerror', '-i', file, '-f', 'null', '-']);
-    const { stdout } = await promisify(execFile)(
-      getFfprobePath(),
-      ['-v', 'error', '-show_streams', '-show_format', '-of', 'json', file],
-      { encoding: 'utf8' },
-    );
-    return toProbe(JSON.parse(stdout));
+    return await probe(file);
   } finally {
     rmSync(folder, { recursive: true });
   }
+}
+
+/** Returns the properties of a file or of a stream that still runs, by ffprobe. */
+export async function probe(source: string): Promise<MediaProbe> {
+  const { stdout } = await promisify(execFile)(
+    getFfprobePath(),
+    ['-v', 'error', '-show_streams', '-show_format', '-of', 'json', source],
+    { encoding: 'utf8' },
+  );
+  return toProbe(JSON.parse(stdout));
 }
 
 function toProbe({

@@ -110,6 +110,7 @@ export class DeviceAuthorizer {
     const { isExpired, ...viewer } = guard.getHlsReader(context);
     const isNew = await admitHlsReader({ config, redis, limits: this.#limits }, { id, viewer, isExpired, context });
     if (isNew) guard.auditHlsReader(id, access, context);
+    else guard.setContinuingReader(context);
     this.#trackQuality(id, context);
   }
 

@@ -47,6 +47,7 @@ export class Guard {
   readonly #deps: GuardDeps;
   readonly #identities = new WeakMap<RequestContext, Identity>();
   readonly #guestStreams = new WeakMap<RequestContext, GuestStream>();
+  readonly #continuingReaders = new WeakSet<RequestContext>();
 
   constructor(deps: GuardDeps) {
     this.#deps = deps;
@@ -108,6 +109,16 @@ export class Guard {
     const stream = this.#guestStreams.get(context);
     if (stream === undefined) throw new Error('the request is not one of an admitted guest');
     return stream;
+  }
+
+  /** Saves that a request of an HLS reader is not its first one. */
+  setContinuingReader(context: RequestContext): void {
+    this.#continuingReaders.add(context);
+  }
+
+  /** Returns whether a request belongs to an HLS reader that has read before. */
+  isContinuingReader(context: RequestContext): boolean {
+    return this.#continuingReaders.has(context);
   }
 
   /** Publishes an audit event of an HLS reader that begins; it has no end that could be seen. */

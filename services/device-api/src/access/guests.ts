@@ -43,6 +43,7 @@ export async function authorizeGuest(
     const { isExpired, ...viewer } = guard.getHlsReader(context);
     const isOpened = await admitHlsReader({ config, redis, limits }, { id, viewer, isExpired, context });
     if (isOpened) guard.auditHlsReader(id, access, context);
+    else guard.setContinuingReader(context);
     return guard.setGuestStream(context, { ...visible, isOpened });
   }
   await limits.consume('stream', `link:${linkId}:${channel}`, context);

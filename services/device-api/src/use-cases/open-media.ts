@@ -1,9 +1,11 @@
 import { Agent, request as httpRequest, type IncomingMessage } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
-import { AppError, type MediaPathSuffix, signMediaPath } from '@fleet/service-kit';
-import type { StreamClaim, StreamId } from '@fleet/storage';
+import { AppError, type MediaPathSuffix, type RequestContext, signMediaPath } from '@fleet/service-kit';
+import { readEndedStream, type StreamClaim, type StreamId } from '@fleet/storage';
 import type { Deps } from '../deps.ts';
+import { withTimeout } from '../domain/with-timeout.ts';
 import { findStreamSource } from './find-stream-source.ts';
+import { stateTimeoutMs } from './send-command.ts';
 
 /** Time-out of the headers of a media pod. */
 const responseTimeoutMs = 10_000;
@@ -18,7 +20,7 @@ const fileAgent = new Agent({ keepAlive: true, maxFreeSockets: 64 });
 export type MediaDeps = Pick<Deps, 'config' | 'redis' | 'stopping'>;
 
 /** Resource of a media pod. */
-interface MediaResource {
+export interface MediaResource {
   /** Default: `.flv`. */
   readonly suffix?: MediaPathSuffix;
   readonly query: Readonly<Record<string, string | undefined>>;
@@ -48,6 +50,26 @@ export async function openMedia(
     if (current.generation !== claim.generation) return openMedia(deps, id, resource, signal);
     throw new AppError('upstream_error', 'The media server returned an error.', { cause });
   }
+}
+
+/** Opens a resource of a stream that has just ended; returns null if it is not readable any more. */
+export async function openEndedMedia(
+  deps: MediaDeps,
+  id: StreamId,
+  resource: MediaResource,
+  context: Pick<RequestContext, 'log' | 'signal'>,
+): Promise<IncomingMessage | null> {
+  try {
+    const claim = await withTimeout(stateTimeoutMs, readEndedStream(deps.redis, id));
+    if (claim === null) return null;
+    const upstream = await request(deps, id, claim, resource, context.signal);
+    if (upstream.statusCode === 200) return upstream;
+    upstream.resume();
+  } catch (error) {
+    // The pod may have stopped with the stream.
+    context.log.debug({ err: error }, 'could not read the end of a stream');
+  }
+  return null;
 }
 
 /** Returns the current source of the stream; waits briefly for a claim that is being released. */

@@ -5,7 +5,7 @@ import { AppError, type RequestContext } from '@fleet/service-kit';
 import type { WatchedStream } from '../access/guard.ts';
 import type { Deps } from '../deps.ts';
 import { rewritePlaylist } from '../domain/rewrite-playlist.ts';
-import { type MediaDeps, openMedia } from './open-media.ts';
+import { type MediaDeps, type MediaResource, openEndedMedia, openMedia } from './open-media.ts';
 
 type HlsDeps = MediaDeps & Pick<Deps, 'guard'>;
 
@@ -30,7 +30,7 @@ export async function sendPlaylist(
     Object.entries(position).map(([name, value]) => [name, value === undefined ? undefined : String(value)]),
   );
   // Without the stream the pod returns 404, as after a move to another pod.
-  const upstream = await openMedia(deps, id, { suffix: '/index.m3u8', query, otherStatuses: [400] }, context.signal);
+  const upstream = await openHls(deps, id, { suffix: '/index.m3u8', query, otherStatuses: [400] }, context);
   await assertResult(deps, id, upstream, context);
   const playlist = rewritePlaylist(await text(upstream), (file) => `hls/${file}${fileQuery}`);
   context.response
@@ -45,8 +45,8 @@ export async function sendHlsFile(
   file: string,
   context: RequestContext,
 ): Promise<void> {
-  const { signal, response, log } = context;
-  const upstream = await openMedia(deps, id, { suffix: `/${file}`, query: {}, otherStatuses: statuses }, signal);
+  const { response, log } = context;
+  const upstream = await openHls(deps, id, { suffix: `/${file}`, query: {}, otherStatuses: statuses }, context);
   await assertResult(deps, id, upstream, context);
   response.writeHead(200, {
     'Content-Type': 'video/mp4',
@@ -59,6 +59,24 @@ export async function sendHlsFile(
     await pipeline(upstream, response);
   } catch (error) {
     log.debug({ err: error }, 'segment interrupted');
+  }
+}
+
+/** Opens a resource of HLS. A reader that continues also gets the rest of a stream that has just ended, and its end. */
+async function openHls(
+  deps: HlsDeps,
+  id: WatchedStream,
+  resource: MediaResource,
+  context: RequestContext,
+): Promise<IncomingMessage> {
+  try {
+    return await openMedia(deps, id, resource, context.signal);
+  } catch (error) {
+    const hasEnded = error instanceof AppError && error.code === 'not_streaming';
+    if (!hasEnded || !deps.guard.isContinuingReader(context)) throw error;
+    const ended = await openEndedMedia(deps, id, resource, context);
+    if (ended === null) throw error;
+    return ended;
   }
 }
 

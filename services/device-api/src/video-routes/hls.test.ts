@@ -54,9 +54,12 @@ function serveHls({ url = '' }: IncomingMessage, response: ServerResponse): void
 }
 
 async function camera(): Promise<string> {
+  return (await streamingCamera()).imei;
+}
+
+async function streamingCamera() {
   const imei = await harness.connectDevice(() => createOutcome(0x9101));
-  await harness.connectStream(imei, 1, pod.url);
-  return imei;
+  return { imei, stream: await harness.connectStream(imei, 1, pod.url) };
 }
 
 function newUser(imei: string, rights = allRights): FakeUser {
@@ -116,6 +119,30 @@ describe('the playlist of a stream', () => {
     expect(await statusOf(url.replace('index.m3u8', 'hls/segment-9.m4s'))).toBe(404);
     const { headers } = newUser(imei);
     expect(await statusOf(`${service.video.base}/${imei}/2/index.m3u8`, headers)).toBe(404);
+  });
+
+  it('has an end for a reader that was reading when the stream ended, and is 404 for every other', async () => {
+    const { imei, stream } = await streamingCamera();
+    const url = await start(imei, newUser(imei));
+    const other = await start(imei, newUser(imei));
+    expect(await statusOf(url)).toBe(200);
+    await stream.leave();
+    for (const file of ['index.m3u8', 'hls/segment-1.m4s']) {
+      expect(await statusOf(url.replace('index.m3u8', file))).toBe(200);
+      expect(await statusOf(other.replace('index.m3u8', file))).toBe(404);
+    }
+    expect(await statusOf(url.replace('index.m3u8', 'hls/segment-9.m4s'))).toBe(404);
+  });
+
+  it('is 404 after the end of a stream whose media server has stopped', async () => {
+    const stopped = await startFakeMediaPod(serveHls);
+    const imei = await harness.connectDevice(() => createOutcome(0x9101));
+    const stream = await harness.connectStream(imei, 1, stopped.url);
+    const url = await start(imei, newUser(imei));
+    expect(await statusOf(url)).toBe(200);
+    await stream.leave();
+    await stopped.close();
+    expect(await statusOf(url)).toBe(404);
   });
 
   it('is readable by pages of the platform', async () => {

@@ -8,6 +8,7 @@ const options: HlsPlaylistOptions = {
   windowSegments: 3,
   maxBytes: 1_000_000,
   partMs: 500,
+  firstNumber: 0,
 };
 const init = { data: Buffer.from('init'), codecs: 'avc1.42001e', width: 320, height: 240 };
 const fragment = (isIndependent: boolean, durationMs = 500, bytes = 10) => ({

@@ -13,6 +13,8 @@ export interface HlsPlaylistOptions {
   readonly maxBytes: number;
   /** Length of a partial segment, as the fragmenter cuts them. */
   readonly partMs: number;
+  /** Number of the first segment and of the first format. Numbers of one channel must never fall. */
+  readonly firstNumber: number;
 }
 
 interface Part {
@@ -55,16 +57,18 @@ export class HlsPlaylist {
   readonly #inits = new Map<number, Buffer>();
   readonly #changes = new EventEmitter().setMaxListeners(0);
   #segments: Segment[] = [];
-  #initIndex = -1;
+  #initIndex: number;
   /** Changes of the format in segments that have left the playlist. */
   #discontinuitySequence = 0;
-  #nextSequence = 0;
+  #nextSequence: number;
   #isEnded = false;
   #longestSegmentMs: number;
   #longestPartMs: number;
 
   constructor(options: HlsPlaylistOptions) {
     this.#options = options;
+    this.#initIndex = options.firstNumber - 1;
+    this.#nextSequence = options.firstNumber;
     this.#longestSegmentMs = options.maxSegmentMs;
     this.#longestPartMs = options.partMs;
   }
@@ -217,15 +221,15 @@ export class HlsPlaylist {
   }
 
   #deleteOld(): void {
-    const { windowSegments, maxBytes } = this.#options;
+    const { windowSegments, maxBytes, firstNumber } = this.#options;
     while (
       this.#segments.length > 1 &&
       (this.#segments.length > windowSegments + retainedSegments || this.bytes > maxBytes)
     )
       this.#segments.shift();
-    const oldestInit = this.#segments[0]?.initIndex ?? 0;
+    const oldestInit = this.#segments[0]?.initIndex ?? firstNumber;
     for (const index of this.#inits.keys()) if (index < oldestInit) this.#inits.delete(index);
-    this.#discontinuitySequence = this.#listed()[0]?.initIndex ?? 0;
+    this.#discontinuitySequence = (this.#listed()[0]?.initIndex ?? firstNumber) - firstNumber;
   }
 
   #listed(): readonly Segment[] {

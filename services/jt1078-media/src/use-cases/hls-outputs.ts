@@ -1,5 +1,5 @@
 import type { Logger } from '@fleet/service-kit';
-import type { StreamId } from '@fleet/storage';
+import { endedStreamTtlMs, type StreamId } from '@fleet/storage';
 import { HlsPlaylist } from '../domain/hls-playlist.ts';
 import type { MediaStream } from '../domain/media-stream.ts';
 import { Mp4Viewer } from '../domain/mp4-viewer.ts';
@@ -16,8 +16,6 @@ interface HlsOutput {
 
 /** Time without a request after which the conversion stops. */
 const readerTimeoutMs = 10_000;
-/** Time for which players can read the end of a stream. */
-const endedRetentionMs = 30_000;
 
 const partMs = 500;
 const playlistOptions = {
@@ -63,7 +61,7 @@ export class HlsOutputs {
   check(nowMs: number): void {
     for (const [name, output] of this.#outputs) {
       if (output.endedAtMs !== null) {
-        if (nowMs - output.endedAtMs >= endedRetentionMs) this.#outputs.delete(name);
+        if (nowMs - output.endedAtMs >= endedStreamTtlMs) this.#outputs.delete(name);
       } else if (nowMs - output.lastReadAtMs >= readerTimeoutMs) {
         this.#outputs.delete(name);
         // The stream counts as unwatched since the last request.
@@ -76,7 +74,8 @@ export class HlsOutputs {
 
   #start(stream: MediaStream): HlsOutput {
     const name = formatStreamName(stream.id);
-    const playlist = new HlsPlaylist(playlistOptions);
+    // Segments last a second at least, so numbers that begin with the time are above those of an earlier conversion.
+    const playlist = new HlsPlaylist({ ...playlistOptions, firstNumber: Math.floor(Date.now() / 1_000) });
     const nowMs = performance.now();
     const end = (): void => {
       output.endedAtMs ??= performance.now();
