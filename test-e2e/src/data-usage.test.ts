@@ -89,6 +89,35 @@ describe('a data budget that is spent', () => {
     await owner.request('PUT', '/user-preferences/me', { video });
   };
 
+  /** Returns the type of the running stream; undefined if the channel does not stream. */
+  async function readStreamType({ vehicleId }: Dashcam): Promise<unknown> {
+    const path = `/vehicles/${vehicleId}/v2/get-dashcam-stream?channelId=1&autoStart=false`;
+    const { status, body } = await owner.send('GET', path);
+    expect([200, 404]).toContain(status);
+    return (body as { data?: { stream_type: string } }).data?.stream_type;
+  }
+
+  it('limits the running stream to the sub stream, or ends it, for a viewer with the reason', async () => {
+    const dashcam = await dashcams.create();
+    await setBudget(dashcam, 'sub_stream');
+    const { body } = await start(dashcam, { stream_type: 'HIGH' });
+    const { stream_type: type, ws_flv_url: url } = (body as { data: { stream_type: string; ws_flv_url: string } }).data;
+    expect(type).toBe('HIGH');
+    const viewer = new WebSocket(url);
+    const closed = new Promise<{ code: number; reason: string }>((resolve) => viewer.addEventListener('close', resolve));
+    await waitFor(async () => (await readStreamType(dashcam)) === 'LOW', 'the sub stream', usageTimeoutMs);
+    expect(viewer.readyState).toBe(WebSocket.OPEN);
+    await setBudget(dashcam, 'refuse');
+    const refusedAtMs = performance.now();
+    const { code, reason } = await closed;
+    expect([code, reason]).toEqual([4429, 'the data budget of the vehicle is spent']);
+    // Reports follow every 5 seconds; the machine may be busy.
+    expect(performance.now() - refusedAtMs).toBeLessThan(30_000);
+    expect(await readStreamType(dashcam)).toBeUndefined();
+    const stoppedAt = await waitForFinalBytes(dashcam);
+    expect(await countBytes(dashcam)).toBe(stoppedAt);
+  });
+
   it('raises notifications, then limits new streams to the sub stream, or refuses them', async () => {
     const dashcam = await dashcams.create();
     await setBudget(dashcam, 'sub_stream');

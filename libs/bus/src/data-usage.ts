@@ -57,5 +57,23 @@ export const findDataLimit = defineRequest({
   }),
 });
 
+/** What the budget of a vehicle does to streams once it is spent. */
+const dataLimits = ['sub_stream', 'refuse'] as const;
+
+/**
+ * Event for every media pod: the data budget of a vehicle is spent, and limits its running streams. Published with each
+ * report of received bytes, so that a lost event is repeated within seconds.
+ */
+export const dataBudgetSpent = defineEvent({
+  subject: 'data-budget.spent',
+  schema: Type.Object({
+    imei,
+    limit: Type.Unsafe<(typeof dataLimits)[number]>({ type: 'string', enum: [...dataLimits] }),
+  }),
+});
+
+/** Payload of `dataBudgetSpent`. */
+export type DataBudgetSpent = Static<typeof dataBudgetSpent.schema>;
+
 /** Reply of `findDataLimit`. */
 export type DataLimit = Static<typeof findDataLimit.reply>;

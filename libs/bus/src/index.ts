@@ -39,8 +39,10 @@ export {
   partnerCommandLevels,
 } from './critical-commands.ts';
 export {
+  type DataBudgetSpent,
   type DataLimit,
   type DataUsageReported,
+  dataBudgetSpent,
   dataUsageReported,
   dataUsageSubject,
   findDataLimit,
@@ -117,6 +119,8 @@ export {
   mediaControlSubject,
   queryStream,
   type StreamChanged,
+  type StreamStopReason,
+  stopReasonTrailer,
   streamChanged,
   streamStatusEvent,
   switchStream,

@@ -52,6 +52,12 @@ export const eventSequence = Type.Object({
  */
 export const streamStartId = Type.String({ maxLength: 64 });
 
+/** Trailer of the FLV response of a media pod: the reason of its end, if viewers need to know it. */
+export const stopReasonTrailer = 'x-stop-reason';
+
+/** Value of `stopReasonTrailer`. */
+export type StreamStopReason = 'data_budget_spent';
+
 /** State of a live stream. */
 const streamState = Type.Object({
   /** Canonical number. */
@@ -83,6 +89,7 @@ const streamState = Type.Object({
       Type.Literal('noData'),
       Type.Literal('cameraLeft'),
       Type.Literal('stopped'),
+      Type.Literal('dataBudgetSpent'),
       Type.Literal('shutdown'),
     ]),
   ),

@@ -77,17 +77,29 @@ export const isWebsocket = (response: Response): boolean => accepted.has(respons
 
 const closeCodes = { ended: 1000, failed: 1011, restart: 1012 } as const;
 
+/** How a websocket closes. */
+interface Closing {
+  readonly code: number;
+  readonly reason: string;
+}
+
 /**
  * Sends a stream as binary messages, at the speed of the client, and closes the websocket with it. Messages of the
- * client are ignored.
+ * client are ignored. `findClosing` returns how a stream closes that has ended, if not as usual.
  */
-export async function pipeToWebsocket(source: Readable, websocket: WebSocket, stopSignal: AbortSignal): Promise<void> {
+export async function pipeToWebsocket(
+  source: Readable,
+  websocket: WebSocket,
+  stopSignal: AbortSignal,
+  findClosing: () => Closing | undefined = () => undefined,
+): Promise<void> {
   const sink = createWebSocketStream(websocket);
   // The duplex stream reports a connection that has closed as an error of both directions.
   sink.on('error', () => undefined).resume();
   try {
     await pipeline(source, sink, { signal: stopSignal, end: false });
-    websocket.close(closeCodes.ended, 'the stream has ended');
+    const { code, reason } = findClosing() ?? { code: closeCodes.ended, reason: 'the stream has ended' };
+    websocket.close(code, reason);
   } catch (error) {
     websocket.close(stopSignal.aborted ? closeCodes.restart : closeCodes.failed, 'the stream was interrupted');
     throw error;

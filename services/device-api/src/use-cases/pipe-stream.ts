@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { pipeline } from 'node:stream/promises';
+import { type StreamStopReason, stopReasonTrailer } from '@fleet/bus';
 import type { RequestContext } from '@fleet/service-kit';
 import {
   acceptWebsocket,
@@ -64,11 +65,20 @@ const maxPayloadBytes = 1_024;
 /** As long as a viewer of a recording may make no progress. */
 const pingIntervalMs = 60_000;
 
+/** Close code of a websocket whose stream a limit has ended. */
+const limitReachedCode = 4429;
+
+/** A media pod appends a reason that viewers need to know. */
+const findClosing = ({ trailers }: IncomingMessage) =>
+  trailers[stopReasonTrailer] === ('data_budget_spent' satisfies StreamStopReason)
+    ? { code: limitReachedCode, reason: 'the data budget of the vehicle is spent' }
+    : undefined;
+
 async function pipeToClient(upstream: IncomingMessage, context: RequestContext, stopping: AbortSignal): Promise<void> {
   try {
     const websocket = await acceptWebsocket(context, { maxPayloadBytes });
     keepWebsocketAlive(websocket, pingIntervalMs);
-    await pipeToWebsocket(upstream, websocket, stopping);
+    await pipeToWebsocket(upstream, websocket, stopping, () => findClosing(upstream));
   } finally {
     upstream.destroy();
   }

@@ -64,6 +64,17 @@ describe('FLV over a websocket', () => {
     expect(Buffer.concat(parts).equals(content)).toBe(true);
   });
 
+  it('closes with 4429 if the data budget of the vehicle has ended the stream', async () => {
+    respond = (_request, response) => {
+      response.write('FLV');
+      response.addTrailers({ 'x-stop-reason': 'data_budget_spent' });
+      response.end();
+    };
+    const client = new WebSocket((await watch()).url);
+    const [code, reason] = (await once(client, 'close')) as [number, Buffer];
+    expect([code, reason.toString()]).toEqual([4429, 'the data budget of the vehicle is spent']);
+  });
+
   it('is sent at the speed of the client', async () => {
     const chunk = Buffer.alloc(64 * 1024);
     let sentBytes = 0;

@@ -1,3 +1,4 @@
+import { type StreamStopReason, stopReasonTrailer } from '@fleet/bus';
 import { type FlvTag, toLegacyHevcTag, writeTagHeader } from '@fleet/jt1078';
 
 /** Tag with the timestamp of one viewer. */
@@ -18,8 +19,9 @@ const tagHeaderBytes = 11;
 const chunkHeaderBytes = 10;
 const chunkOverheadBytes = chunkHeaderBytes + 2;
 
-/** End of a chunked body. */
-export const lastChunk = Buffer.from('0\r\n\r\n');
+/** Returns the end of a chunked body, with the reason as a trailer if there is one. */
+export const createLastChunk = (reason: StreamStopReason | undefined): Buffer =>
+  Buffer.from(`0\r\n${reason === undefined ? '' : `${stopReasonTrailer}: ${reason}\r\n`}\r\n`);
 
 /** Encodes bytes other than tags as one chunk. */
 export function toChunk(data: Buffer, isChunked: boolean): Buffer {

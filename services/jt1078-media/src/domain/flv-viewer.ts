@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import { createFlvHeader, type FlvTag } from '@fleet/jt1078';
-import { type ChunkCache, type ChunkFormat, encodeTags, lastChunk, type TimedTag, toChunk } from './flv-chunks.ts';
+import { type EndReason, toStopReason } from './end-reason.ts';
+import { type ChunkCache, type ChunkFormat, createLastChunk, encodeTags, type TimedTag, toChunk } from './flv-chunks.ts';
 import type { SequenceHeaders } from './gop-cache.ts';
 import type { PlayOptions, Tracks } from './play-options.ts';
 import type { StreamViewer, ViewerCounters } from './stream-viewer.ts';
@@ -49,7 +50,7 @@ export class FlvViewer implements StreamViewer {
   #queuedBytes = 0;
   /** Time since which the socket has accepted nothing; null while it is not blocked. */
   #blockedSinceMs: number | null = null;
-  #isEnding = false;
+  #endReason: EndReason | null = null;
   #isClosed = false;
 
   constructor(
@@ -71,7 +72,7 @@ export class FlvViewer implements StreamViewer {
   }
 
   get isClosed(): boolean {
-    return this.#isClosed || this.#isEnding;
+    return this.#isClosed || this.#endReason !== null;
   }
 
   /** True once the response was sent completely or aborted. */
@@ -138,10 +139,10 @@ export class FlvViewer implements StreamViewer {
   }
 
   /** Finishes the response once the queue has been sent. */
-  end(): void {
+  end(reason: EndReason): void {
     if (this.isClosed) return;
-    this.#isEnding = true;
-    if (this.#queue.length === 0) this.#finish();
+    this.#endReason = reason;
+    if (this.#queue.length === 0) this.#finish(reason);
   }
 
   /** Aborts the response. */
@@ -229,7 +230,7 @@ export class FlvViewer implements StreamViewer {
     if (this.#isClosed) return;
     this.#blockedSinceMs = null;
     this.#flush();
-    if (this.#isEnding && this.#queue.length === 0) this.#finish();
+    if (this.#endReason !== null && this.#queue.length === 0) this.#finish(this.#endReason);
     this.onDrain();
   }
 
@@ -253,9 +254,9 @@ export class FlvViewer implements StreamViewer {
     else this.#queue.splice(0, sentCount);
   }
 
-  #finish(): void {
+  #finish(reason: EndReason): void {
     this.#isClosed = true;
-    if (this.#format.isChunked) this.#socket.write(lastChunk);
+    if (this.#format.isChunked) this.#socket.write(createLastChunk(toStopReason(reason)));
     this.#socket.destroySoon();
   }
 }

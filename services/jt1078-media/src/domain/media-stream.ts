@@ -5,6 +5,7 @@ import { StreamAudio } from '../transcode/stream-audio.ts';
 import type { Transcoders } from '../transcode/transcoders.ts';
 import { CameraFeed } from './camera-feed.ts';
 import type { CameraLink } from './camera-link.ts';
+import type { EndReason } from './end-reason.ts';
 import { getRequestedMedia, type RequestedMedia } from './play-options.ts';
 import { PlaybackControl } from './playback-control.ts';
 import type { StreamLimits } from './stream-limits.ts';
@@ -14,18 +15,6 @@ import { VoiceLine } from './voice-line.ts';
 
 /** Returns the form of a terminal's AAC without ADTS; never rejects. */
 export type FindAacFormat = (imei: string) => Promise<AacFormat>;
-
-/** Reason why a stream ended. */
-export type EndReason =
-  | 'idle'
-  | 'noData'
-  | 'cameraLeft'
-  | 'recordingEnded'
-  | 'stopped'
-  | 'takenOver'
-  | 'replaced'
-  | 'talkEnded'
-  | 'shutdown';
 
 /** Counters of a stream, read by the metrics. */
 export interface StreamCounters {
@@ -238,7 +227,7 @@ export class MediaStream {
   end(reason: EndReason): void {
     this.#muxer.flush();
     this.#audio.stop();
-    this.#viewers.end();
+    this.#viewers.end(reason);
     this.voice?.end(reason);
     this.#camera.release(reason, closeAfterStopMs);
   }

@@ -2,7 +2,8 @@ import type { Logger } from '@fleet/service-kit';
 import type { StreamClaim, StreamId } from '@fleet/storage';
 import type { Transcoders } from '../transcode/transcoders.ts';
 import type { CameraLink } from './camera-link.ts';
-import { type EndReason, type FindAacFormat, MediaStream, type StreamCounters } from './media-stream.ts';
+import type { EndReason } from './end-reason.ts';
+import { type FindAacFormat, MediaStream, type StreamCounters } from './media-stream.ts';
 import type { StreamLimits } from './stream-limits.ts';
 import { formatStreamName } from './stream-name.ts';
 import type { StreamViewer } from './stream-viewer.ts';
@@ -20,7 +21,14 @@ interface EndedStreamTotals extends StreamCounters {
 }
 
 /** End reasons after which this pod stops the camera, as nothing else has. */
-const cameraStopReasons: ReadonlySet<EndReason> = new Set(['idle', 'noData', 'cameraLeft', 'talkEnded', 'shutdown']);
+const cameraStopReasons: ReadonlySet<EndReason> = new Set([
+  'idle',
+  'noData',
+  'cameraLeft',
+  'talkEnded',
+  'dataBudgetSpent',
+  'shutdown',
+]);
 
 /** Streams of this pod, from the first packet and the claim until the end. */
 export class StreamRegistry {

@@ -1,4 +1,5 @@
 import type { FlvTag } from '@fleet/jt1078';
+import type { EndReason } from './end-reason.ts';
 import type { ChunkCache } from './flv-chunks.ts';
 import type { SequenceHeaders } from './gop-cache.ts';
 import type { PlayOptions, Tracks } from './play-options.ts';
@@ -38,7 +39,7 @@ export interface StreamViewer {
   /** Requires a key frame, because the camera has a new connection. */
   awaitKeyFrame(): void;
   /** Finishes the output once the queue has been sent. */
-  end(): void;
+  end(reason: EndReason): void;
   /** Aborts the output. */
   destroy(): void;
   /** Closes an output that made no progress. Returns true if it did. */

@@ -3,6 +3,7 @@ import type { Logger } from '@fleet/service-kit';
 import { outputSampleRate } from '../transcode/ffmpeg-transcoder.ts';
 import type { StreamAudio } from '../transcode/stream-audio.ts';
 import { ChunkCache } from './flv-chunks.ts';
+import type { EndReason } from './end-reason.ts';
 import { GopCache, type SequenceHeaders } from './gop-cache.ts';
 import { decideTracks, type PlayOptions, type RequestedMedia, type Tracks } from './play-options.ts';
 import type { StreamLimits } from './stream-limits.ts';
@@ -125,10 +126,10 @@ export class ViewerGroup {
   }
 
   /** Finishes all responses. */
-  end(): void {
+  end(reason: EndReason): void {
     for (const viewer of this.#viewers) {
       if (viewer.tracks === null) viewer.onNoMedia();
-      else viewer.end();
+      else viewer.end(reason);
     }
   }
 

@@ -2,6 +2,7 @@ import { servePing, streamChanged, subscribe } from '@fleet/bus';
 import type { Config } from '../config.ts';
 import type { MediaDeps, Streams } from '../create-streams.ts';
 import { reportTaskError } from '../start-media-tasks.ts';
+import { subscribeDataBudgets } from './data-budgets.ts';
 import { subscribeMediaControl } from './media-control.ts';
 import { serveStreamQueries, serveStreamSwitches } from './stream-queries.ts';
 import { serveVoiceDecoding } from './voice-decoding.ts';
@@ -19,6 +20,8 @@ export function serveBus(
   lifecycle.onStop('remote stream events', () => remoteChanges.stop());
   const controlSubscription = subscribeMediaControl(bus, pod, { registry, streamSwitch, log });
   lifecycle.onStop('media control', () => controlSubscription.stop());
+  const dataBudgets = subscribeDataBudgets(bus, { registry, streamSwitch, onError });
+  lifecycle.onStop('data budgets', () => dataBudgets.stop());
   const streamQueries = serveStreamQueries(bus, pod, { registry, onError });
   lifecycle.onStop('stream queries', () => streamQueries.stop());
   const streamSwitches = serveStreamSwitches(bus, pod, { streamSwitch, onError });

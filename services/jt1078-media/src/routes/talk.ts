@@ -3,7 +3,8 @@ import { AppError, defineRoute, type Logger, type RequestContext, type Route } f
 import { acceptWebsocket, assertWebsocketOffered, keepWebsocketAlive } from '@fleet/service-kit/websocket';
 import { Type } from 'typebox';
 import type { WebSocket } from 'ws';
-import type { EndReason, MediaStream } from '../domain/media-stream.ts';
+import type { EndReason } from '../domain/end-reason.ts';
+import type { MediaStream } from '../domain/media-stream.ts';
 import { formatStreamName } from '../domain/stream-name.ts';
 import { TalkSession } from '../domain/talk-session.ts';
 import type { VoiceLine } from '../domain/voice-line.ts';

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { type Bus, publish, type StreamChanged, streamChanged, streamStatusEvent } from '@fleet/bus';
 import type { StreamId } from '@fleet/storage';
-import type { EndReason, MediaStream } from '../domain/media-stream.ts';
+import type { EndReason } from '../domain/end-reason.ts';
+import type { MediaStream } from '../domain/media-stream.ts';
 import { formatStreamName } from '../domain/stream-name.ts';
 
 /** Delay after which events relayed by several services can no longer overtake one another. */
@@ -72,6 +73,7 @@ function toEndReason(reason: EndReason): Pick<StreamChanged, 'endReason'> {
     case 'noData':
     case 'cameraLeft':
     case 'stopped':
+    case 'dataBudgetSpent':
     case 'shutdown':
       return { endReason: reason };
     default:

@@ -35,6 +35,8 @@ export class StreamSwitch {
   readonly #deps: StreamSwitchDeps;
   readonly #mutex = new KeyedMutex();
   readonly #retryAtMs = new WeakMap<MediaStream, number>();
+  /** Streams that a data budget limits to the sub stream. */
+  readonly #limited = new WeakSet<MediaStream>();
 
   constructor(deps: StreamSwitchDeps) {
     this.#deps = deps;
@@ -49,6 +51,14 @@ export class StreamSwitch {
       if (outcome.kind === 'answered' && outcome.answer.result === 0) await this.#record(stream, streamType);
       return outcome;
     });
+  }
+
+  /** Switches a live stream to the sub stream, because a data budget permits no more. Repeat it while that holds. */
+  async limitToSub(stream: MediaStream, nowMs = performance.now()): Promise<void> {
+    this.#limited.add(stream);
+    if (getStreamType(stream) === subStream || (this.#retryAtMs.get(stream) ?? 0) > nowMs) return;
+    this.#retryAtMs.set(stream, nowMs + retryAfterMs);
+    await this.switchTo(stream.id, subStream, 'the data budget is spent');
   }
 
   /** Records that another service has switched the camera; the type then stays. */
@@ -80,6 +90,7 @@ export class StreamSwitch {
       ? claim.request?.returnsToSub === true
       : Date.now() - claim.startedAtMs < checkAfterStartMs;
     if (id.kind !== 'live' || stream.link === null || !mayChange) return;
+    if (!isMain && this.#limited.has(stream)) return;
     if ((this.#retryAtMs.get(stream) ?? 0) > nowMs) return;
     try {
       if ((await isMainStreamWanted(this.#deps.redis, id)) === isMain) return;

@@ -1,5 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import { type DataUsageReported, dataUsageSubject, findDataLimit, request } from '@fleet/bus';
+import {
+  type DataBudgetSpent,
+  type DataUsageReported,
+  dataBudgetSpent,
+  dataUsageSubject,
+  findDataLimit,
+  request,
+  subscribe,
+} from '@fleet/bus';
 import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { removeOldUsage } from '../domains/data-usage/use-cases.ts';
@@ -167,6 +175,36 @@ describe('a data budget', () => {
     ]);
     expect((await usageOf(id))['budget']).toEqual({ bytes: 1_000_000, used_percent: 300, over_budget: 'notify' });
     expect(await limitOf(imei)).toEqual({ limit: null, retryAfterSeconds: 0 });
+  });
+
+  it('limits running streams with each report, once it is spent, unless it only notifies', async () => {
+    const spent: DataBudgetSpent[] = [];
+    const onError = (error: unknown): void => {
+      throw error;
+    };
+    const subscription = subscribe(harness.bus, dataBudgetSpent, onError, (event) => void spent.push(event));
+    await harness.bus.flush();
+    const { id, imei } = await newVehicle();
+    const setLimit = (overBudget: string) =>
+      setVideo({ vehicle_data_budgets: [{ vehicle_id: id, data_budget_mb: 1, over_budget: overBudget }] });
+    const session = randomUUID();
+    await setLimit('refuse');
+    await report({ imei, session, toBytes: 999_999 });
+    // Bytes of an earlier month limit nothing now.
+    await report({ imei, session: randomUUID(), toBytes: 5_000_000 }, Date.parse('2026-05-05T00:00:00Z'));
+    await settled();
+    expect(spent).toEqual([]);
+    await report({ imei, session, fromBytes: 999_999, toBytes: 1_000_000 });
+    await report({ imei, session, fromBytes: 1_000_000, toBytes: 1_000_001 });
+    await waitFor(() => spent.length === 2, 'two events');
+    await setLimit('sub_stream');
+    await report({ imei, session, fromBytes: 1_000_001, toBytes: 1_000_002 });
+    await waitFor(() => spent.length === 3, 'the third event');
+    await setLimit('notify');
+    await report({ imei, session, fromBytes: 1_000_002, toBytes: 1_000_003 });
+    await settled();
+    subscription.stop();
+    expect(spent).toEqual(['refuse', 'refuse', 'sub_stream'].map((limit) => ({ imei, limit })));
   });
 
   it('limits streams until it is raised, or the next month begins', async () => {

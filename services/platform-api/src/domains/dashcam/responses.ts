@@ -15,6 +15,7 @@ const endReasons: Readonly<Record<NonNullable<StreamChanged['endReason']>, strin
   noData: 'The camera sent no data.',
   cameraLeft: 'The connection to the camera was lost.',
   stopped: 'The stream was stopped.',
+  dataBudgetSpent: 'The data budget of the vehicle is spent.',
   shutdown: 'The media service restarts.',
 };
 
@@ -26,6 +27,7 @@ const reasonCodes = {
   noData: 'no_data',
   cameraLeft: 'camera_left',
   stopped: 'stopped',
+  dataBudgetSpent: 'data_budget_spent',
   shutdown: 'restart',
 } as const satisfies Readonly<Record<NonNullable<StreamChanged['endReason']>, string>>;
 

@@ -1,4 +1,4 @@
-import type { DataLimit } from '@fleet/bus';
+import { type DataLimit, dataBudgetSpent, publish } from '@fleet/bus';
 import { dayMs } from '@fleet/service-kit';
 import type { Caller } from '../../access/caller.ts';
 import { raiseVehicleEvents } from '../../event-consumers/vehicle-events.ts';
@@ -20,7 +20,7 @@ import type { DataUsageResponse, UsageKind, UsageRecord } from './schema.ts';
 import { addUsage, deleteUsageBefore, findOrAddNotice, listUsage, markNotified } from './store.ts';
 
 /** Dependencies of the functions that count. */
-export type UsageDeps = Pick<Deps, 'database' | 'log' | 'notifications' | 'records' | 'redis'>;
+export type UsageDeps = Pick<Deps, 'bus' | 'database' | 'log' | 'notifications' | 'records' | 'redis'>;
 
 type Store = Pick<Deps, 'database' | 'records'>;
 
@@ -36,7 +36,7 @@ export interface SentBytes {
   readonly atMs: number;
 }
 
-/** Counts bytes, each span once however often it is counted, and notifies about budgets. */
+/** Counts bytes, each span once however often it is counted, and checks the budgets of the vehicles. */
 export async function countSentBytes(deps: UsageDeps, sent: readonly SentBytes[]): Promise<void> {
   if (sent.length === 0) return;
   await addUsage(
@@ -44,7 +44,7 @@ export async function countSentBytes(deps: UsageDeps, sent: readonly SentBytes[]
     sent.map((each) => toUsageRecord(each)),
   );
   const vehicles = new Map(sent.map(({ vehicle, atMs }) => [vehicle._id, { vehicle, atMs }]));
-  for (const { vehicle, atMs } of vehicles.values()) await notifyAboutBudget(deps, vehicle, atMs);
+  for (const { vehicle, atMs } of vehicles.values()) await checkBudget(deps, vehicle, atMs);
 }
 
 function toUsageRecord({ vehicle, session, kind, channelId, fromBytes, toBytes, atMs }: SentBytes): UsageRecord {
@@ -57,13 +57,34 @@ function toUsageRecord({ vehicle, session, kind, channelId, fromBytes, toBytes, 
 const findVehicleBudget = async (deps: Pick<Deps, 'records'>, vehicle: Vehicle): Promise<DataBudget | null> =>
   findBudget(await findVideoPreferences(deps, vehicle.ownerUserId), vehicle._id);
 
-/** Raises `data_budget` at each percentage that the usage of the month has reached, once. */
-async function notifyAboutBudget(deps: UsageDeps, vehicle: Vehicle, atMs: number): Promise<void> {
+/** Notifies about the budget of a vehicle, and limits its running streams once it is spent. */
+async function checkBudget(deps: UsageDeps, vehicle: Vehicle, atMs: number): Promise<void> {
   const budget = await findVehicleBudget(deps, vehicle);
   if (budget === null) return;
-  const { _id: vehicleId, accountId, timezone } = vehicle;
+  const { _id: vehicleId, imei, timezone } = vehicle;
   const month = toMonth(timezone, atMs);
   const usedBytes = sumBytes(await listUsage(deps.database, vehicleId, month));
+  await notifyAboutBudget(deps, vehicle, { budget, month, usedBytes, atMs });
+  const isSpent = usedBytes >= budget.bytes && month === toMonth(timezone, Date.now());
+  if (isSpent && imei !== null && budget.overBudget !== 'notify')
+    publish(deps.bus, dataBudgetSpent, { imei, limit: budget.overBudget });
+}
+
+/** The use of a budget in a month. */
+interface BudgetUse {
+  readonly budget: DataBudget;
+  readonly month: string;
+  readonly usedBytes: number;
+  readonly atMs: number;
+}
+
+/** Raises `data_budget` at each percentage that the usage of the month has reached, once. */
+async function notifyAboutBudget(
+  deps: UsageDeps,
+  vehicle: Vehicle,
+  { budget, month, usedBytes, atMs }: BudgetUse,
+): Promise<void> {
+  const { _id: vehicleId, accountId } = vehicle;
   for (const percent of noticePercents) {
     if (usedBytes * 100 < budget.bytes * percent) continue;
     const _id = `${vehicleId}:${month}:${percent}`;

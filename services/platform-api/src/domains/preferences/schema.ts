@@ -46,10 +46,10 @@ const notificationFields = {
   sound: Type.Boolean(),
   quiet_hours: orNull(quietHours),
 };
-/** What happens to new streams of a vehicle whose data budget is spent. */
+/** What happens to streams of a vehicle whose data budget is spent. */
 const overBudget = stringEnum(['notify', 'sub_stream', 'refuse'], {
   description:
-    'When the budget of the month is spent. notify: only a notification. sub_stream: live video in low quality only. refuse: neither live video nor playback starts.',
+    'When the budget of the month is spent. notify: only a notification. sub_stream: live video in low quality only. refuse: neither live video nor playback, also of running streams.',
 });
 const budget = nullableField(
   Type.Integer({ minimum: 1, maximum: 100_000_000, description: 'Million bytes a month; null: no budget.' }),
