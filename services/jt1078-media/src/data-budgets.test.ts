@@ -25,7 +25,7 @@ afterAll(() => harness.stop());
 
 /** Starts a main stream whose camera accepts every command. */
 async function running(kind: Exclude<StreamKind, 'talk'>) {
-  const id = await harness.requestStream({ kind, dataType: kind === 'live' ? 1 : 0, streamType: 0, returnsToSub: true });
+  const id = await harness.requestStream({ kind, dataType: kind === 'live' ? 1 : 0, streamType: 0 });
   const camera = new TcpCamera(kind === 'live' ? harness.service.livePort : harness.service.historyPort);
   const feed = startStreaming(camera, new TestCamera(id), card);
   await waitFor(() => harness.findStream(id), 'the stream');
