@@ -1,5 +1,6 @@
 import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { WebSocket } from 'ws';
 import { type Dashcam, Dashcams } from './testing/dashcams.ts';
 import { killProcess, waitForRestart, waitUntilHealthy } from './testing/faults.ts';
 import { type DedicatedHarness, leaseHarness } from './testing/harness.ts';

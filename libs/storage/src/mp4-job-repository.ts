@@ -42,11 +42,19 @@ export class Mp4JobRepository {
     await this.#uploads.createIndex({ 'mp4.status': 1, 'mp4.requestedAtMs': 1 });
   }
 
-  /** Queues a completed upload that has no conversion, or whose conversion can be retried. Returns null otherwise. */
-  request(id: string): Promise<UploadRecord | null> {
-    const isRetryable = [
+  /** Returns the newest conversion of an upload; null if there is none. */
+  async find(id: string): Promise<Mp4Job | null> {
+    return (await this.#uploads.findOne({ _id: id }))?.mp4 ?? null;
+  }
+
+  /**
+   * Queues a completed upload that has no conversion, or whose conversion can be retried; with `isMissing`, also one
+   * whose MP4 no longer exists. Returns null otherwise.
+   */
+  request(id: string, { isMissing = false } = {}): Promise<UploadRecord | null> {
+    const isRetryable: Filter<UploadRecord>[] = [
       { mp4: { $exists: false } },
-      { 'mp4.status': 'canceled' },
+      { 'mp4.status': isMissing ? { $in: ['canceled', 'completed'] } : 'canceled' },
       { 'mp4.status': 'failed', 'mp4.isRefused': false },
     ];
     return this.#update({ _id: id, status: 'completed', $or: isRetryable }, { mp4: newJob() });

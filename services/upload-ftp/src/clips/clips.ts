@@ -57,6 +57,8 @@ export interface Clips {
   archive(ref: UploadRef): Promise<void>;
   /** Removes an upload's files wherever they are stored, all or none. */
   remove(ref: UploadRef): Promise<void>;
+  /** Starts to convert clips to MP4; part of `serve`. */
+  startJobs(options: Mp4StartOptions): void;
   /** Responds over the bus with the URL of clips, and periodically repairs what a crash has left. */
   serve(bus: Bus, options: { pod: string; httpUrl: string; sweepIntervalMs: number }): void;
 }
@@ -72,7 +74,6 @@ export function openClips(deps: ClipsDeps): Clips {
     ffmpegPath: config.FFMPEG_PATH,
     workDir: join(directory.root, '.mp4'),
     timeoutMs: config.MP4_LIMIT_MS,
-    concurrency: limitConcurrency(config),
     log,
   });
   lifecycle.onStop('MP4 converter', () => converter.stop());
@@ -82,13 +83,22 @@ export function openClips(deps: ClipsDeps): Clips {
     if (shared === null) throw new Error('the clip is in object storage, but CLIPS_S3_BUCKET is not set');
     return shared;
   };
+  const jobs = new Mp4Jobs({
+    jobs: deps.mp4Jobs,
+    converter,
+    findStorage,
+    log,
+    concurrency: limitConcurrency(config),
+  });
+  const startJobs = (options: Mp4StartOptions): void => startMp4Jobs(deps, { ...options, converter, jobs });
   const { CLIPS_SIGNING_SECRET: signingSecret, MP4_WAIT_MS: mp4TimeoutMs } = config;
   const onError = (error: unknown): void => log.warn({ err: error }, 'clip task failed, retrying');
   return {
     findStorage,
-    routes: [clipRoute({ records, findStorage, converter, signingSecret, mp4TimeoutMs })],
+    routes: [clipRoute({ records, findStorage, jobs, signingSecret, mp4TimeoutMs })],
     archive: (ref) => archiver.archive(ref),
     remove: (ref) => archiver.remove(ref),
+    startJobs,
     serve: (bus, { pod, httpUrl, sweepIntervalMs }) => {
       archiver.setHttpUrl(httpUrl);
       // Uploads are accepted without the bucket. They stay in the directory until it is available.
@@ -109,7 +119,16 @@ export function openClips(deps: ClipsDeps): Clips {
         'stale MP4 work',
         runPeriodically(sweepIntervalMs, () => converter.removeStaleWork(), onError),
       );
-      startMp4Jobs(deps, { bus, converter, findStorage, pods, onError });
+      startJobs({
+        podIds: pods,
+        onChanged: ({ _id: uploadId, clip: { imei } }) =>
+          publish(bus, mp4Changed, { uploadId, imei }, mp4Subject(uploadId)),
+        onError,
+      });
+      const requests = subscribe(bus, mp4Requested, onError, ({ uploadId }) => {
+        jobs.onRequest(uploadId).catch(onError);
+      });
+      lifecycle.onStop('MP4 requests', () => requests.stop());
       const sweepJob = new ResumableJob<UploadRef>({
         periodMs: sweepIntervalMs,
         runSlice: (slice) => archiver.sweep(slice),
@@ -124,44 +143,20 @@ export function openClips(deps: ClipsDeps): Clips {
 const limitConcurrency = ({ MP4_PARALLEL }: Settings): number =>
   Math.min(MP4_PARALLEL, Math.max(1, availableParallelism() - 1));
 
+type Mp4StartOptions = Parameters<Mp4Jobs['start']>[0] & { readonly onError: (error: unknown) => void };
+
 /** Starts to run requested conversions. Those that a killed process left are started again. */
 function startMp4Jobs(
-  { config, mp4Jobs, lifecycle, log }: ClipsDeps,
-  {
-    bus,
-    converter,
-    findStorage,
-    pods,
-    onError,
-  }: {
-    readonly bus: Bus;
-    readonly converter: Mp4Converter;
-    readonly findStorage: (upload: UploadRecord) => ClipStorage;
-    readonly pods: readonly string[];
-    readonly onError: (error: unknown) => void;
-  },
+  { mp4Jobs, lifecycle }: ClipsDeps,
+  { converter, jobs, onError, ...options }: Mp4StartOptions & { readonly converter: Mp4Converter; readonly jobs: Mp4Jobs },
 ): void {
-  const jobs = new Mp4Jobs({
-    jobs: mp4Jobs,
-    converter,
-    findStorage,
-    podIds: pods,
-    log,
-    concurrency: limitConcurrency(config),
-    onChanged: ({ _id: uploadId, clip: { imei } }) =>
-      publish(bus, mp4Changed, { uploadId, imei }, mp4Subject(uploadId)),
-  });
   const startup = retryUntilSuccess(async () => {
     await mp4Jobs.ensureIndexes();
     // The directory belongs to this pod, which has just started: every working directory is of a killed process.
     await converter.removeStaleWork(0);
-    jobs.start();
+    jobs.start(options);
   }, onError);
-  const requests = subscribe(bus, mp4Requested, onError, ({ uploadId }) => {
-    jobs.onRequest(uploadId).catch(onError);
-  });
   lifecycle.onStop('MP4 jobs', async () => {
-    requests.stop();
     await startup.stop();
     await jobs.stop();
   });

@@ -14,7 +14,6 @@ interface Mp4ConverterOptions {
   readonly workDir: string;
   /** Time limit of one ffmpeg run. */
   readonly timeoutMs: number;
-  readonly concurrency: number;
   readonly log: Logger;
   /** Returns the free bytes of the working directory. */
   readonly freeBytes?: (dir: string) => Promise<number>;
@@ -28,24 +27,14 @@ interface ConversionOptions {
   readonly onProgress?: (fraction: number) => void;
 }
 
-/** Limit on queued conversions. Further requests fail with 503 and a Retry-After header. */
-const maxQueued = 50;
-/** Number of failures remembered, so that an unconvertible clip is not converted again for each request. */
-const maxFailures = 1_000;
 const staleWorkTtlMs = hourMs;
 
-/**
- * Converts clips to MP4. Concurrent requests for one clip share a conversion, which continues after the caller has
- * disconnected.
- */
+/** Converts clips to MP4, and stores the results. */
 export class Mp4Converter {
   readonly #options: Mp4ConverterOptions;
   readonly #ffmpeg: Ffmpeg;
-  readonly #inProgress = new Map<string, Promise<StoredClip>>();
-  readonly #failures = new Map<string, string>();
+  readonly #running = new Set<Promise<StoredClip>>();
   readonly #stopController = new AbortController();
-  readonly #queue: (() => void)[] = [];
-  #runningCount = 0;
 
   constructor(options: Mp4ConverterOptions) {
     this.#options = { ...options, workDir: resolve(options.workDir) };
@@ -54,27 +43,14 @@ export class Mp4Converter {
 
   /** Number of running conversions. */
   get runningCount(): number {
-    return this.#runningCount;
+    return this.#running.size;
   }
 
   /** Returns the clip's MP4; converts the clip if there is none yet. */
   async getMp4(upload: UploadRecord, storage: ClipStorage, options: ConversionOptions = {}): Promise<StoredClip> {
-    const inProgress = this.#inProgress.get(upload._id);
-    if (inProgress !== undefined) return inProgress;
-    const failure = this.#failures.get(upload._id);
-    if (failure !== undefined) throw new AppError('unreadable_document', failure);
-    const conversion = this.#findOrConvert(upload, storage, options).finally(() => this.#inProgress.delete(upload._id));
-    this.#inProgress.set(upload._id, conversion);
-    // The caller may have stopped waiting.
-    conversion.catch((error: unknown) =>
-      this.#options.log.debug({ err: error, uploadId: upload._id }, 'no MP4 was created'),
-    );
-    return conversion;
-  }
-
-  /** Deletes why a clip could not be converted, so that the next request converts it again. */
-  deleteFailure(uploadId: string): void {
-    this.#failures.delete(uploadId);
+    const conversion = this.#findOrConvert(upload, storage, options);
+    this.#running.add(conversion);
+    return conversion.finally(() => this.#running.delete(conversion));
   }
 
   /** Removes working directories of interrupted conversions; by default only old ones, which no pod uses. */
@@ -91,7 +67,7 @@ export class Mp4Converter {
   /** Aborts all conversions. */
   async stop(): Promise<void> {
     this.#stopController.abort();
-    await Promise.allSettled(this.#inProgress.values());
+    await Promise.allSettled(this.#running);
   }
 
   async #findOrConvert(
@@ -102,33 +78,15 @@ export class Mp4Converter {
     const ref = { imei: upload.clip.imei, id: upload._id };
     const stored = await storage.find(ref, 'mp4');
     if (stored !== null) return stored;
-    await this.#acquireSlot();
+    const stopSignal = this.#stopController.signal;
+    const signal = callerSignal === undefined ? stopSignal : AbortSignal.any([stopSignal, callerSignal]);
     try {
-      const stopSignal = this.#stopController.signal;
-      const signal = callerSignal === undefined ? stopSignal : AbortSignal.any([stopSignal, callerSignal]);
       return await this.#convert(upload, storage, { signal, onProgress });
     } catch (error) {
       if (callerSignal?.aborted === true)
         throw new AppError('unavailable', 'The MP4 conversion was canceled. Retry.', { cause: error });
       throw this.#toCallerError(upload._id, error);
-    } finally {
-      // The slot passes directly to the next in the queue, so that a concurrent request cannot acquire it.
-      const next = this.#queue.shift();
-      if (next === undefined) this.#runningCount -= 1;
-      else next();
     }
-  }
-
-  async #acquireSlot(): Promise<void> {
-    if (this.#runningCount < this.#options.concurrency) {
-      this.#runningCount += 1;
-      return;
-    }
-    if (this.#queue.length >= maxQueued)
-      throw new AppError('unavailable', 'Too many clips are being converted. Retry later.', {
-        headers: { 'Retry-After': '10' },
-      });
-    await new Promise<void>((start) => this.#queue.push(start));
   }
 
   async #convert(
@@ -172,7 +130,7 @@ export class Mp4Converter {
 
   #toCallerError(id: string, error: unknown): unknown {
     if (this.#stopController.signal.aborted) return new AppError('unavailable', 'The server is stopping. Retry.');
-    if (error instanceof NotConvertibleError) return this.#recordFailure(id, error.message, error);
+    if (error instanceof NotConvertibleError) return new AppError('unreadable_document', error.message, { cause: error });
     if (error instanceof FfmpegError && error.isDiskFull) return createDiskFullError(error.message);
     if (error instanceof FfmpegError && error.hasRun) {
       this.#options.log.warn(
@@ -182,18 +140,11 @@ export class Mp4Converter {
       const sentence = error.isTimeout
         ? 'The clip could not be converted to MP4 in time.'
         : 'The clip cannot be converted to MP4 because its video is damaged.';
-      return this.#recordFailure(id, sentence, error);
+      return new AppError('unreadable_document', sentence, { cause: error });
     }
     if (error instanceof ClipNotFoundError || isNotFoundError(error))
       return new ClipNotFoundError('the files of the upload no longer exist', { cause: error });
     return error;
-  }
-
-  #recordFailure(id: string, sentence: string, cause: Error): AppError {
-    this.#failures.set(id, sentence);
-    const [oldest] = this.#failures.keys();
-    if (this.#failures.size > maxFailures && oldest !== undefined) this.#failures.delete(oldest);
-    return new AppError('unreadable_document', sentence, { cause });
   }
 }
 

@@ -38,16 +38,14 @@ afterAll(async () => {
 function startJobs(podId: string, ffmpegPath = testEnv('FFMPEG_PATH')) {
   const log = createLogger('mp4-jobs-test', 'silent');
   const workDir = join(harness.directory.root, '.mp4', podId);
-  const converter = new Mp4Converter({ ffmpegPath, workDir, timeoutMs: 60_000, concurrency: 1, log });
+  const converter = new Mp4Converter({ ffmpegPath, workDir, timeoutMs: 60_000, log });
   const changes: UploadRecord[] = [];
   const storage = new DirectoryStorage(harness.directory);
   const jobs = new Mp4Jobs({
     jobs: repository,
     converter,
     findStorage: () => storage,
-    podIds: [podId],
     concurrency: 1,
-    onChanged: (upload) => changes.push(upload),
     log,
   });
   const stop = async (): Promise<void> => {
@@ -55,7 +53,7 @@ function startJobs(podId: string, ffmpegPath = testEnv('FFMPEG_PATH')) {
     await converter.stop();
   };
   stops.push(stop);
-  jobs.start();
+  jobs.start({ podIds: [podId], onChanged: (upload) => changes.push(upload) });
   return { jobs, changes, workDir, stop };
 }
 

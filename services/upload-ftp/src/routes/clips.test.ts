@@ -4,6 +4,7 @@ import { mkdir, mkdtemp, readdir, readFile, readlink, rm, stat, truncate, writeF
 import { get as httpGet, type IncomingMessage } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Mp4JobRepository } from '@fleet/storage';
 import { testEnv, waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { ClipHarness, fetchBytes } from '../testing/clip-harness.ts';
@@ -208,6 +209,39 @@ describe('GET /clips/:uploadId/mp4', () => {
     expect(part.status).toBe(206);
     expect(part.body.equals(body.subarray(10, 100))).toBe(true);
     expect((await harness.get(upload, 'original')).body.equals(avi)).toBe(true);
+    // It is the conversion that users request, cancel and see in lists.
+    expect((await harness.records.find(upload._id))?.mp4).toMatchObject({
+      status: 'completed',
+      percent: 100,
+      sizeBytes: body.length,
+    });
+  });
+
+  it('is 503 when a user cancels the conversion', async () => {
+    const slow = join(folder, 'endless-ffmpeg');
+    await writeFile(slow, '#!/bin/sh\necho "ffmpeg version 5" >&2\nexec sleep 600\n', { mode: 0o755 });
+    const other = await ClipHarness.open({ FFMPEG_PATH: slow });
+    try {
+      const upload = await other.createUpload({ 'clip.avi': avi });
+      const response = other.get(upload, 'mp4');
+      const jobs = new Mp4JobRepository(other.database);
+      await waitFor(async () => (await jobs.find(upload._id))?.status === 'running', 'the conversion');
+      await jobs.cancel(upload._id);
+      const { status, body } = await response;
+      expect([status, parseError(body)]).toEqual([
+        503,
+        { status: 503, error: 'The MP4 conversion was canceled. Retry.' },
+      ]);
+    } finally {
+      await other.close();
+    }
+  });
+
+  it('creates an MP4 again that has been deleted', async () => {
+    const upload = await harness.createUpload({ 'clip.avi': avi });
+    expect((await harness.get(upload, 'mp4')).status).toBe(200);
+    await rm(join(harness.directory.uploadDir({ imei: upload.clip.imei, id: upload._id }), 'clip.mp4'));
+    expect((await harness.get(upload, 'mp4')).status).toBe(200);
   });
 
   it('converts once for concurrent requests and stores the result', async () => {
@@ -265,12 +299,12 @@ describe('GET /clips/:uploadId/mp4', () => {
 
   it.each([
     ['the disk is full', 'echo "ffmpeg version 5" >&2; echo "clip.mp4: No space left on device" >&2; exit 1', 503, {}],
-    ['ffmpeg is missing', 'exit 127', 500, {}],
-    ['ffmpeg never ends', 'echo "ffmpeg version 5" >&2; exec sleep 600', 422, { MP4_LIMIT_MS: '500' }],
+    ['ffmpeg is missing', 'exit 127', 503, {}],
+    ['ffmpeg never ends', 'echo "ffmpeg version 5" >&2; exec sleep 600', 503, { MP4_LIMIT_MS: '500' }],
   ])(
     'returns an error without internal paths when %s and leaves no working files',
     async (_case, script, expected, env) => {
-      const broken = join(folder, `broken-${expected}`);
+      const broken = join(folder, `broken-${randomBytes(4).toString('hex')}`);
       await writeFile(broken, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
       const other = await ClipHarness.open({ FFMPEG_PATH: broken, ...env });
       try {

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import {
   AppError,
   type ClipFormat,
@@ -10,9 +9,9 @@ import {
 } from '@fleet/service-kit';
 import type { UploadRecord, UploadRepository } from '@fleet/storage';
 import { Type } from 'typebox';
-import { type ClipContent, openMp4, openOriginal } from '../clips/clip-content.ts';
+import { type ClipContent, openMp4, openOriginal, toUploadRef } from '../clips/clip-content.ts';
 import { ClipNotFoundError, type ClipStorage } from '../clips/clip-storage.ts';
-import type { Mp4Converter } from '../clips/mp4-converter.ts';
+import type { Mp4Jobs } from '../clips/mp4-jobs.ts';
 import { sendContent } from '../clips/send-content.ts';
 import { authorize } from './authorize.ts';
 
@@ -20,7 +19,7 @@ interface ClipRouteDeps {
   readonly records: Pick<UploadRepository, 'find'>;
   /** Returns the storage that currently holds an upload's files. */
   readonly findStorage: (upload: UploadRecord) => ClipStorage;
-  readonly converter: Mp4Converter;
+  readonly jobs: Pick<Mp4Jobs, 'convert'>;
   readonly signingSecret: string;
   /** Maximum time that a request waits for an MP4 conversion. */
   readonly mp4TimeoutMs: number;
@@ -100,18 +99,15 @@ async function findCompletedUpload(deps: ClipRouteDeps, id: string): Promise<Upl
 async function openContent(deps: ClipRouteDeps, upload: UploadRecord, format: ClipFormat): Promise<ClipContent> {
   const storage = deps.findStorage(upload);
   if (format === 'original') return openOriginal(upload, storage);
-  const { mp4 } = upload;
-  if (mp4?.isRefused === true) throw new AppError('unreadable_document', mp4.error ?? 'The clip cannot be converted.');
-  const timeoutAbort = new AbortController();
-  const timeout = delay(deps.mp4TimeoutMs, undefined, { signal: timeoutAbort.signal }).then(() => {
-    throw new AppError('unavailable', 'The MP4 conversion is not finished yet. Retry later.', {
-      headers: { 'Retry-After': '5' },
-    });
-  });
-  try {
-    return openMp4(upload, storage, await Promise.race([deps.converter.getMp4(upload, storage), timeout]));
-  } finally {
-    timeoutAbort.abort();
-    timeout.catch(() => undefined);
-  }
+  const ref = toUploadRef(upload);
+  const stored = await storage.find(ref, 'mp4');
+  if (stored !== null) return openMp4(upload, storage, stored);
+  // Without its files there is nothing to convert.
+  await openOriginal(upload, storage);
+  await deps.jobs.convert(upload._id, deps.mp4TimeoutMs);
+  const converted = await deps.records.find(upload._id);
+  const convertedStorage = converted === null ? storage : deps.findStorage(converted);
+  const content = await convertedStorage.find(ref, 'mp4');
+  if (content === null) throw new ClipNotFoundError('the MP4 no longer exists');
+  return openMp4(upload, convertedStorage, content);
 }

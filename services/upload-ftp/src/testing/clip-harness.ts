@@ -25,6 +25,7 @@ import {
   UploadRepository,
 } from '@fleet/storage';
 import { testEnv } from '@fleet/testing';
+import { anyPod } from '../clips/clip-archiver.ts';
 import { type Clips, openClips } from '../clips/clips.ts';
 import { clipSettings } from '../clips/settings.ts';
 import { ClipDirectory } from '../store/clip-directory.ts';
@@ -77,6 +78,8 @@ export class ClipHarness {
       metrics: createMetrics('test'),
       log,
     });
+    const onError = (error: unknown): void => log.warn({ err: error }, 'MP4 jobs failed');
+    if (beside === undefined) clips.startJobs({ podIds: ['pod-1', anyPod], onChanged: () => undefined, onError });
     const app = createApp();
     app.use(createApi({ log, routes: clips.routes, bodyLimitBytes: 1024 }), ...createErrorHandlers(log));
     const http = await listen(app, { host: '127.0.0.1', port: 0 });

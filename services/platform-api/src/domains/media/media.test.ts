@@ -9,6 +9,7 @@ import { LiveClient } from '../../testing/live-client.ts';
 import { newMedia } from '../../testing/media-records.ts';
 import { recordTestNotification } from '../../testing/notifications.ts';
 import { type Client, type Data, PlatformHarness, type TestUser } from '../../testing/platform-harness.ts';
+import { queuedMp4, storeUpload } from '../../testing/uploads.ts';
 import type { AuditEntry } from '../audit/schema.ts';
 import type { Vehicle } from '../vehicles/schema.ts';
 import { vehicleCollection } from '../vehicles/store.ts';
@@ -310,6 +311,28 @@ describe('GET /api/dashcam-media/:id/file', () => {
     ]);
     await uploads.updateOne({ _id: upload._id }, { $set: { status: 'failed' } });
     expect((await fetch(url)).status).toBe(404);
+  });
+
+  it('converts a clip to MP4 only for those who may command the camera, and serves an existing MP4 to others', async () => {
+    const server = { podId: pod.id, httpUrl: 'http://127.0.0.1:1' };
+    const upload = await storeUpload(harness, vehicle, { status: 'completed', server });
+    const media = await recordFile({
+      mediaKey: `clip:${upload._id}`,
+      source: 'upload',
+      file: null,
+      clip: { uploadId: upload._id },
+    });
+    const viewer = harness.as(await harness.user('viewer', harness.ours, { canViewVideo: true }));
+    await share(harness.theirs.owner, 'history_video');
+    const statusOf = async (client: Client): Promise<number> =>
+      (await fetch(`${await urlOf(media, client)}&format=mp4`)).status;
+    expect([await statusOf(api), await statusOf(viewer), await statusOf(theirs)]).toEqual([200, 403, 403]);
+    await share(harness.theirs.owner, 'history_video', 'commands');
+    expect(await statusOf(theirs)).toBe(200);
+    const mp4 = { ...queuedMp4, status: 'completed', percent: 100, sizeBytes: 4 };
+    const uploads = harness.deps.database.collection<UploadRecord>('uploads');
+    await uploads.updateOne({ _id: upload._id }, { $set: { mp4 } } as object);
+    expect(await statusOf(viewer)).toBe(200);
   });
 
   it('removes a file for only one of several concurrent requests', async () => {

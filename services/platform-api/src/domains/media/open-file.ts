@@ -9,6 +9,7 @@ import {
   upstreamUnreachable,
 } from '@fleet/service-kit';
 import { UploadRepository } from '@fleet/storage';
+import { isPermitted } from '../../access/roles.ts';
 import type { Deps } from '../../platform/deps.ts';
 import { isAccountActive } from '../accounts/account-status.ts';
 import { findKeyById } from '../api-keys/use-cases.ts';
@@ -26,6 +27,8 @@ type FileDeps = Pick<Deps, 'bus' | 'config' | 'database' | 'log' | 'records' | '
 const resourceName = 'file';
 const locateTimeoutMs = 3_000;
 const proxyTimeoutMs = 30_000;
+/** Above the time that upload-ftp waits for a conversion. */
+const conversionTimeoutMs = 90_000;
 const podUrlLifetimeMs = 60_000;
 /** A player requests one video in many parts. Within this time they count as one view. */
 const viewDedupeMs = 600_000;
@@ -40,12 +43,14 @@ export async function openFile(deps: FileDeps, id: number, query: FileQuery, con
   if (media === null) throw mediaNotFoundError(id);
   await assertMayView(deps, media, holder);
   const isThumbnail = query.thumbnail === '1';
+  const { format = 'original' } = query;
   const url = isThumbnail
     ? await createThumbnailUrl(deps, media, context)
-    : await createPodUrl(deps, media, query.format ?? 'original', context);
+    : await createPodUrl(deps, media, { format, holder }, context);
   if (context.request.method === 'GET') await auditView(deps, media, holder, context);
   const headers = isThumbnail ? thumbnailHeaders : responseHeaders(media, query.download === '1');
-  await proxyUpstream({ url, resourceName, timeoutMs: proxyTimeoutMs, stopSignal: deps.stopped, headers }, context);
+  const timeoutMs = format === 'mp4' ? conversionTimeoutMs : proxyTimeoutMs;
+  await proxyUpstream({ url, resourceName, timeoutMs, stopSignal: deps.stopped, headers }, context);
 }
 
 /**
@@ -73,11 +78,24 @@ async function mayUserView({ records }: FileDeps, media: Media, userId: number):
   return false;
 }
 
+/** Throws 403 if the user of the URL may only see clips: an MP4 that does not exist yet has to be converted. */
+async function assertMayConvert(deps: FileDeps, media: Media, { kind, id }: UrlHolder): Promise<void> {
+  if (kind === 'key' || (await mayUserConvert(deps, media, id))) return;
+  throw new AppError('permission_denied', 'The clip has no MP4, and the permission commands to convert it is missing.');
+}
+
+async function mayUserConvert({ records }: FileDeps, media: Media, userId: number): Promise<boolean> {
+  const user = await findAnywhere(records, userId);
+  const isOwn = user?.accountId === media.accountId || user?.role === 'superadmin';
+  if (user !== null && isOwn && isPermitted(user.role, 'commands')) return true;
+  return (await sharedVehicle({ records }, { userId }, media.vehicleId))?.permissions.includes('commands') ?? false;
+}
+
 /** Returns a short-lived URL of the pod that has the file. */
 async function createPodUrl(
   deps: FileDeps,
   media: Media,
-  format: ClipFormat,
+  { format, holder }: { readonly format: ClipFormat; readonly holder: UrlHolder },
   context: RequestContext,
 ): Promise<string> {
   const { CLIPS_SIGNING_SECRET: secret } = deps.config;
@@ -89,6 +107,7 @@ async function createPodUrl(
   }
   const upload = clip === null ? null : await new UploadRepository(deps.database).find(clip.uploadId);
   if (upload?.status !== 'completed' || upload.server === null) throw mediaNotFoundError(media._id);
+  if (format === 'mp4' && upload.mp4?.status !== 'completed') await assertMayConvert(deps, media, holder);
   const baseUrl = await findPodUrl(deps, upload.server.podId, context);
   return signClipPath(secret, { uploadId: upload._id, format, baseUrl, lifetimeMs });
 }

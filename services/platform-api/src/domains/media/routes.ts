@@ -103,6 +103,7 @@ const fileRoute = (deps: Deps): PlatformRoute =>
       409: 'The upload of the clip is not completed.',
       416: 'The range is out of bounds; `Content-Range` contains the size.',
       422: 'The clip cannot be converted to MP4.',
+      503: 'The MP4 is not finished yet, or cannot be created at the moment. Retry.',
       502: 'The server that has the file cannot be reached or returned an error.',
     },
     handle: async ({ params, query, context }) => {

@@ -159,7 +159,8 @@ export const fileQuery = Type.Object({
   download: Type.Optional(stringEnum(['0', '1'], { description: '1: saves the file instead of displaying it.' })),
   format: Type.Optional(
     stringEnum(clipFormats, {
-      description: 'For clips only: the format of the camera, or one MP4.',
+      description:
+        'For clips only: the format of the camera, or one MP4, which is created at the first request. That requires the permission commands.',
       default: 'original',
     }),
   ),
