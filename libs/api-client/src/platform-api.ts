@@ -12941,7 +12941,7 @@ export interface operations {
                 thumbnail?: "0" | "1";
                 /** @description 1: saves the file instead of displaying it. */
                 download?: "0" | "1";
-                /** @description For clips only: the format of the camera, or one MP4. */
+                /** @description For clips only: the format of the camera, or one MP4, which is created at the first request. That requires the permission commands. */
                 format?: "original" | "mp4";
             };
             header?: never;
@@ -13085,7 +13085,7 @@ export interface operations {
                     "application/json": components["schemas"]["ApiError"];
                 };
             };
-            /** @description A backend is unavailable, or the request took too long. */
+            /** @description The MP4 is not finished yet, or cannot be created at the moment. Retry. */
             503: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
