@@ -105,7 +105,9 @@ describe('a data budget that is spent', () => {
     const { stream_type: type, ws_flv_url: url } = (body as { data: { stream_type: string; ws_flv_url: string } }).data;
     expect(type).toBe('HIGH');
     const viewer = new WebSocket(url);
-    const closed = new Promise<{ code: number; reason: string }>((resolve) => viewer.addEventListener('close', resolve));
+    const closed = new Promise<{ code: number; reason: string }>((resolve) =>
+      viewer.addEventListener('close', resolve),
+    );
     await waitFor(async () => (await readStreamType(dashcam)) === 'LOW', 'the sub stream', usageTimeoutMs);
     expect(viewer.readyState).toBe(WebSocket.OPEN);
     await setBudget(dashcam, 'refuse');

@@ -4243,7 +4243,7 @@ export type components = {
                 /** @description Million bytes a month; null: no budget. */
                 data_budget_mb: number | null;
                 /**
-                 * @description When the budget of the month is spent. notify: only a notification. sub_stream: live video in low quality only. refuse: neither live video nor playback starts.
+                 * @description When the budget of the month is spent. notify: only a notification. sub_stream: live video in low quality only. refuse: neither live video nor playback, also of running streams.
                  * @enum {string}
                  */
                 over_budget: "notify" | "sub_stream" | "refuse";
@@ -4253,7 +4253,7 @@ export type components = {
                     /** @description Million bytes a month; null: no budget. */
                     data_budget_mb: number | null;
                     /**
-                     * @description When the budget of the month is spent. notify: only a notification. sub_stream: live video in low quality only. refuse: neither live video nor playback starts.
+                     * @description When the budget of the month is spent. notify: only a notification. sub_stream: live video in low quality only. refuse: neither live video nor playback, also of running streams.
                      * @enum {string}
                      */
                     over_budget: "notify" | "sub_stream" | "refuse";
@@ -19171,7 +19171,7 @@ export interface operations {
                         /** @description Million bytes a month; null: no budget. */
                         data_budget_mb?: number | null;
                         /**
-                         * @description When the budget of the month is spent. notify: only a notification. sub_stream: live video in low quality only. refuse: neither live video nor playback starts.
+                         * @description When the budget of the month is spent. notify: only a notification. sub_stream: live video in low quality only. refuse: neither live video nor playback, also of running streams.
                          * @enum {string}
                          */
                         over_budget?: "notify" | "sub_stream" | "refuse";
@@ -19181,7 +19181,7 @@ export interface operations {
                             /** @description Million bytes a month; null: no budget. */
                             data_budget_mb: number | null;
                             /**
-                             * @description When the budget of the month is spent. notify: only a notification. sub_stream: live video in low quality only. refuse: neither live video nor playback starts.
+                             * @description When the budget of the month is spent. notify: only a notification. sub_stream: live video in low quality only. refuse: neither live video nor playback, also of running streams.
                              * @enum {string}
                              */
                             over_budget: "notify" | "sub_stream" | "refuse";

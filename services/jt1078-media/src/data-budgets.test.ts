@@ -1,4 +1,11 @@
-import { type DataBudgetSpent, dataBudgetSpent, publish, type StreamChanged, streamChanged, subscribe } from '@fleet/bus';
+import {
+  type DataBudgetSpent,
+  dataBudgetSpent,
+  publish,
+  type StreamChanged,
+  streamChanged,
+  subscribe,
+} from '@fleet/bus';
 import { type AccessUnit } from '@fleet/jt1078/testing';
 import { openMainStreamViewer, readStream, type StreamId, type StreamKind, startMainStream } from '@fleet/storage';
 import { waitFor } from '@fleet/testing';

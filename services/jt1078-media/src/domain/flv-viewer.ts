@@ -1,7 +1,14 @@
 import type { Socket } from 'node:net';
 import { createFlvHeader, type FlvTag } from '@fleet/jt1078';
 import { type EndReason, toStopReason } from './end-reason.ts';
-import { type ChunkCache, type ChunkFormat, createLastChunk, encodeTags, type TimedTag, toChunk } from './flv-chunks.ts';
+import {
+  type ChunkCache,
+  type ChunkFormat,
+  createLastChunk,
+  encodeTags,
+  type TimedTag,
+  toChunk,
+} from './flv-chunks.ts';
 import type { SequenceHeaders } from './gop-cache.ts';
 import type { PlayOptions, Tracks } from './play-options.ts';
 import type { StreamViewer, ViewerCounters } from './stream-viewer.ts';

@@ -148,7 +148,12 @@ type Mp4StartOptions = Parameters<Mp4Jobs['start']>[0] & { readonly onError: (er
 /** Starts to run requested conversions. Those that a killed process left are started again. */
 function startMp4Jobs(
   { mp4Jobs, lifecycle }: ClipsDeps,
-  { converter, jobs, onError, ...options }: Mp4StartOptions & { readonly converter: Mp4Converter; readonly jobs: Mp4Jobs },
+  {
+    converter,
+    jobs,
+    onError,
+    ...options
+  }: Mp4StartOptions & { readonly converter: Mp4Converter; readonly jobs: Mp4Jobs },
 ): void {
   const startup = retryUntilSuccess(async () => {
     await mp4Jobs.ensureIndexes();

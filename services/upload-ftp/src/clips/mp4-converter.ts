@@ -130,7 +130,8 @@ export class Mp4Converter {
 
   #toCallerError(id: string, error: unknown): unknown {
     if (this.#stopController.signal.aborted) return new AppError('unavailable', 'The server is stopping. Retry.');
-    if (error instanceof NotConvertibleError) return new AppError('unreadable_document', error.message, { cause: error });
+    if (error instanceof NotConvertibleError)
+      return new AppError('unreadable_document', error.message, { cause: error });
     if (error instanceof FfmpegError && error.isDiskFull) return createDiskFullError(error.message);
     if (error instanceof FfmpegError && error.hasRun) {
       this.#options.log.warn(
