@@ -15,7 +15,7 @@ export function subscribeDataBudgets(
   },
 ): { stop(): void } {
   return subscribe(bus, dataBudgetSpent, deps.onError, ({ imei, limit }) => {
-    for (const stream of [...deps.registry.streams]) {
+    for (const stream of deps.registry.streams) {
       const { kind } = stream.id;
       if (stream.id.imei !== imei || kind === 'talk') continue;
       if (limit === 'refuse') deps.registry.end(stream, 'dataBudgetSpent');
