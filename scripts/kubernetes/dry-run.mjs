@@ -54,7 +54,7 @@ export async function checkManifests(cluster, check) {
     await check(`the API server refuses ${fault.title}`, () => {
       const manifests = render(cluster, 'dev');
       const broken = fault.break(manifests);
-      if (broken === manifests) throw new Error('The manifests lack what this check changes.');
+      if (broken === manifests) throw new Error('The manifests do not contain the value that this check changes.');
       const { ok, output } = dryRun(cluster, broken);
       if (ok || !fault.message.test(output)) throw new Error(`It was not refused as expected:\n${output}`);
     });

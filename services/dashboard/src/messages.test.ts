@@ -22,15 +22,47 @@ const folders = readdirSync(source, { recursive: true, encoding: 'utf8' })
 
 const placeholders = (text: string): string[] => (text.match(/\{\{\w+\}\}/g) ?? []).toSorted();
 
-/** Returns the first parts of a key, such as ``, `a` and `a.b` of `a.b.c`. */
-const prefixesOf = (key: string): string[] => key.split('.').map((_, index, parts) => parts.slice(0, index).join('.'));
-
 /** Returns the source text of a folder, and of all folders below. */
 const readSources = (folder: string): string =>
   readdirSync(join(source, folder), { recursive: true, encoding: 'utf8' })
     .filter((path) => /\.tsx?$/.test(path) && !path.endsWith('.test.ts'))
     .map((path) => readFileSync(join(source, folder, path), 'utf8'))
     .join('\n');
+
+const literal = /'([^'\\\n]*)'|"([^"\\\n]*)"/g;
+const template = /`([^`\\]*\$\{[^`]*)`/g;
+
+/** Returns the string literals of a text; a namespace before a key, such as `common:`, is left out. */
+const readLiterals = (text: string): Set<string> =>
+  new Set([...text.matchAll(literal)].map(([, single, double]) => (single ?? double ?? '').replace(/^\w+:/, '')));
+
+/** Returns a pattern for each template key, such as `state.${state}`; its groups are the variable parts. */
+function readTemplates(text: string): RegExp[] {
+  const keys = [...text.matchAll(template)].map(([, key = '']) => key.replace(/^\w+:/, ''));
+  return (
+    keys
+      .map((key) => key.split(/\$\{(?:[^{}]|\{[^{}]*\})*\}/))
+      // A key without a literal part could be any key.
+      .filter((parts) => parts.every((part) => /^[\w.]*$/.test(part)) && parts.some((part) => part.includes('.')))
+      .map((parts) => new RegExp(`^${parts.map((part) => part.replaceAll('.', '\\.')).join('(\\w+)')}$`))
+  );
+}
+
+/** Values that variable parts of keys can have: names in the page's source and in the types of the API. */
+const knownValues = new Set(
+  [readSources('.'), readFileSync(join(source, '../../../libs/api-client/src/platform-api.ts'), 'utf8')].flatMap(
+    (text) => [
+      ...readLiterals(text),
+      ...[...text.matchAll(/^ *(?:readonly )?(\w+)\??:/gm)].map(([, name = '']) => name),
+    ],
+  ),
+);
+
+/** Returns whether a template makes a key from values that occur in the product. */
+const isMadeBy = (key: string, pattern: RegExp): boolean => {
+  const values = pattern.exec(key)?.slice(1);
+  return values !== undefined && values.every((value) => /^\d+$/.test(value) || knownValues.has(value));
+};
 
 describe.each(folders)('the messages of %s', (folder) => {
   const english = flatten(readMessages(folder, 'en'));
@@ -43,10 +75,11 @@ describe.each(folders)('the messages of %s', (folder) => {
 
   it('are all used', () => {
     const text = readSources(folder === 'common' ? '.' : folder === 'scenes/video' ? '.' : folder);
+    const literals = readLiterals(text);
+    const templates = readTemplates(text);
     const unused = english
       .map(([key]) => key.replace(/_(one|other)$/, ''))
-      // Keys with a variable part, such as `state.${state}`, are used by the parts before it.
-      .filter((key) => !text.includes(key) && !prefixesOf(key).some((prefix) => text.includes(`${prefix}.\${`)));
+      .filter((key) => !literals.has(key) && !templates.some((pattern) => isMadeBy(key, pattern)));
     expect(unused).toEqual([]);
   });
 });

@@ -252,7 +252,7 @@ async function startListener(
       if (floodLogThrottle.tryAcquire())
         log.warn(
           { remoteAddress, imei: session?.device.imei, dropped: splitter.dropped },
-          'closing a connection that sends only garbage',
+          'closing a connection that sends no valid frame',
         );
     },
     onError: (connection, error) => {

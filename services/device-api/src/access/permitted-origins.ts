@@ -17,5 +17,5 @@ export function assertOriginPermitted(config: OriginSettings, origin: string | u
   if (origin === undefined) return;
   const origins = getPermittedOrigins(config);
   if (origins.has('*') || origins.has(origin)) return;
-  throw new AppError('origin_not_allowed', 'Pages of this origin may not talk. Add it to CORS_ORIGINS.');
+  throw new AppError('origin_not_allowed', 'Talk is not allowed from this origin. Add it to CORS_ORIGINS.');
 }

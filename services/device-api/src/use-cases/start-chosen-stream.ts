@@ -72,6 +72,6 @@ async function leaveAfterFailure({ redis }: StartDeps, { id, caller }: ChosenStr
     await leaveMainStream(redis, id, caller);
   } catch (error) {
     // It expires by itself.
-    context.log.warn({ err: error }, 'could not withdraw the start of a main stream');
+    context.log.warn({ err: error }, 'could not cancel the start of a main stream');
   }
 }

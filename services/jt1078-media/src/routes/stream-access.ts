@@ -36,7 +36,7 @@ export const streamErrors = {
 
 /** Error for a stream that has nothing to play. */
 export const noMediaError = (): AppError =>
-  new AppError('upstream_error', 'The camera sends nothing that can be played.');
+  new AppError('upstream_error', 'The camera sends no audio or video that can be played.');
 
 /** Interval at which a wait for the camera checks whether it is still expected. */
 const expectationPollMs = 1_000;

@@ -13,7 +13,7 @@ export const streamsRoute = (registry: StreamRegistry): Route =>
     handle: async ({ context }) => {
       const remoteAddress = context.request.socket.remoteAddress ?? '';
       if (!isLoopback(remoteAddress.replace(/^::ffff:/, '')))
-        throw new AppError('not_found', 'There is no GET /streams.');
+        throw new AppError('not_found', 'GET /streams is available only from the same host.');
       return { streams: [...registry.streams].map(toStreamResponse) };
     },
   });

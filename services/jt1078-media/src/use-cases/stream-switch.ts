@@ -95,7 +95,7 @@ export class StreamSwitch {
     try {
       if ((await isMainStreamWanted(this.#deps.redis, id)) === isMain) return;
     } catch (error) {
-      this.#deps.log.debug({ err: error }, 'could not read who wants a main stream');
+      this.#deps.log.debug({ err: error }, 'could not read the viewers of a main stream');
       return;
     }
     this.#retryAtMs.set(stream, nowMs + retryAfterMs);

@@ -70,7 +70,7 @@ export function parseServiceAccount(text: string): ServiceAccount {
   }
   const { project_id, client_email, private_key, private_key_id, token_uri } = account ?? {};
   if (!project_id || !client_email || !private_key)
-    throw new ConfigError('FCM_SERVICE_ACCOUNT needs project_id, client_email and private_key.');
+    throw new ConfigError('FCM_SERVICE_ACCOUNT must contain project_id, client_email and private_key.');
   return {
     project_id,
     client_email,

@@ -99,7 +99,7 @@ export class ClientInbox {
     if (!this.#admit(data.length)) return null;
     if (isBinary) {
       this.#count('invalid');
-      sendError(this.#connection, { code: 'validation_failed', message: 'Messages are JSON text.', id: null });
+      sendError(this.#connection, { code: 'validation_failed', message: 'Messages must be JSON text.', id: null });
       return null;
     }
     const message = parseClientMessage(data.toString());

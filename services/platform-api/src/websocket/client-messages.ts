@@ -57,7 +57,7 @@ export function parseClientMessage(text: string): ClientMessage | { readonly fau
     return { fault: { code: 'malformed_json', message: 'The message is not valid JSON.', id: null } };
   }
   if (!isFields(fields))
-    return { fault: { code: 'validation_failed', message: 'A message is an object with a type.', id: null } };
+    return { fault: { code: 'validation_failed', message: 'A message must be an object with a type.', id: null } };
   const id = parseId(fields['id']);
   const { type } = fields;
   if (type === 'ping') return { type, id };

@@ -28,7 +28,7 @@ export function consumeUploadResults(
       const result = parseResult(message);
       if (result === null) {
         metrics.results.inc({ outcome: 'unreadable' });
-        log.warn({ subject: message.subject }, 'could not decode a 0x1206');
+        log.warn({ subject: message.subject }, 'could not decode an upload result (0x1206)');
         return;
       }
       try {

@@ -96,7 +96,7 @@ export class MediaFiles {
    */
   async store(file: IncomingFile, { fileIdSeed, ...metadata }: MediaMetadata): Promise<MediaStored> {
     try {
-      if (file.imei !== metadata.imei) throw new RangeError('a file of another terminal');
+      if (file.imei !== metadata.imei) throw new RangeError('the file belongs to another terminal');
       const { sizeBytes } = file;
       await file.finish();
       const fileId = createFileId(metadata.imei, fileIdSeed, await hashFile(file.path));

@@ -32,7 +32,7 @@ export async function recordLive(deps: LiveRecordingDeps, request: LiveRecording
   try {
     await runFfmpeg(deps, request, url, file.path, signal);
     await file.measure();
-    if (file.sizeBytes === 0) throw new AppError('upstream_error', 'The camera sent no picture.');
+    if (file.sizeBytes === 0) throw new AppError('upstream_error', 'The camera sent no picture. Retry.');
   } catch (error) {
     await file.discard();
     throw error;
@@ -72,7 +72,7 @@ async function findStreamUrl(
       return signMediaPath(signingSecret, path);
     }
     if (performance.now() >= deadlineMs)
-      throw new AppError('upstream_error', 'The camera agreed to stream and has not connected.');
+      throw new AppError('upstream_error', 'The camera accepted the stream but did not connect. Retry.');
     await delay(pollIntervalMs, undefined, { signal });
   }
 }

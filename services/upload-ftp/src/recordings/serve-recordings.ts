@@ -8,7 +8,8 @@ export function serveRecordings(bus: Bus, deps: LiveRecordingDeps, maxParallel: 
   let runningCount = 0;
   const onError = (error: unknown): void => deps.log.warn({ err: error }, 'a recording of live video failed');
   const server = serveUseCase(bus, recordLiveRequest, { queue: 'upload-ftp', onError }, async (request) => {
-    if (runningCount >= maxParallel) throw new AppError('unavailable', 'Too many streams are being recorded. Retry.');
+    if (runningCount >= maxParallel)
+      throw new AppError('unavailable', 'Too many streams are being recorded. Retry later.');
     runningCount += 1;
     try {
       await recordLive(deps, request, stopping.signal);

@@ -56,7 +56,9 @@ export async function startTalk(
   } catch (error) {
     await abandonTalk(deps, id, context);
     if (error instanceof AppError && error.code === 'not_streaming')
-      throw new AppError('upstream_error', 'The camera agreed to talk and did not connect.', { cause: error });
+      throw new AppError('upstream_error', 'The camera accepted the talk but did not connect. Retry.', {
+        cause: error,
+      });
     throw error;
   }
 }

@@ -66,7 +66,9 @@ export async function createKeyAsCaller(
   if (expiresAt !== null && !(expiresAt.getTime() > Date.now()))
     throw validationError([{ path: '/expires_at', message: 'must be in the future' }]);
   const faults = (input.ip_allowlist ?? []).flatMap((network, at) =>
-    isCidr(network) ? [] : [{ path: `/ip_allowlist/${at}`, message: 'must be an address or a network' }],
+    isCidr(network)
+      ? []
+      : [{ path: `/ip_allowlist/${at}`, message: 'must be an IP address or a network in CIDR notation' }],
   );
   if (faults.length > 0) throw validationError(faults);
   const scopes = input.scopes ?? defaultScopes.filter((scope) => caller.scopes.includes(scope));

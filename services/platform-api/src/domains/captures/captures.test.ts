@@ -184,9 +184,9 @@ describe('a capture', () => {
   it('is 502 with the reason if live video fails too', async () => {
     const { id } = await newVehicle();
     terminals.respond = async () => generalResponse(1, 0x8801);
-    recordingError = new AppError('upstream_error', 'The camera sent no picture.');
+    recordingError = new AppError('upstream_error', 'The camera sent no picture. Retry.');
     const { status, body } = await capture(id);
-    expect([status, body]).toMatchObject([502, { error: 'The camera sent no picture.' }]);
+    expect([status, body]).toMatchObject([502, { error: 'The camera sent no picture. Retry.' }]);
   });
 
   it('is 404 for a vehicle of another account, an unknown capture, a disabled camera and a missing terminal', async () => {

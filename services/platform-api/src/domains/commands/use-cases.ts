@@ -60,7 +60,7 @@ export async function createCommand(
   const { type } = body;
   const params = parseParams(type, body.params ?? {});
   if (isCritical(type, params) && !(isOwn && isPermitted(caller.role, 'criticalCommands')))
-    throw new AppError('permission_denied', 'This command requires an owner or admin of the vehicle’s account.');
+    throw new AppError('permission_denied', "This command requires an owner or admin of the vehicle's account.");
   await assertSubscriptions(deps, scope, [vehicleId]);
   if (vehicle.imei === null) throw new AppError('state_conflict', `Vehicle ${vehicleId} has no terminal.`);
   if (type === 'capture') await deps.limits.consume('capture', `vehicle:${vehicleId}`, context);

@@ -56,7 +56,7 @@ async function openSharedStream(
   const visible = vehicle.imei === null ? [] : guestChannels(vehicle.channels);
   const channel = wanted ?? visible[0];
   if (vehicle.imei === null || channel === undefined || !visible.includes(channel))
-    throw new AppError('not_found', 'The link shows no such camera.');
+    throw new AppError('not_found', 'The link does not include this camera.');
   const id = { imei: vehicle.imei, channel };
   const state = (await readStreamState(deps, id.imei, channel)) ?? streamStatusEvent(id, 'stopped', 1);
   const { imei: _imei, vehicle_id: _vehicleId, ...stream } = toStreamEvent(vehicle, state);

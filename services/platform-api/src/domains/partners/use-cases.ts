@@ -90,7 +90,9 @@ const notFound = (id: number): AppError => new AppError('not_found', `There is n
 function assertNetworks(networks: readonly string[]): void {
   const wrong = networks.findIndex((network) => !isCidr(network));
   if (wrong >= 0)
-    throw validationError([{ path: `/ip_allowlist/${wrong}`, message: 'must be an address or a network' }]);
+    throw validationError([
+      { path: `/ip_allowlist/${wrong}`, message: 'must be an IP address or a network in CIDR notation' },
+    ]);
 }
 
 type Channel = Pick<Partner, 'commandUrl' | 'sealedCommandToken'>;
@@ -107,7 +109,7 @@ async function toCommandChannel(
 ): Promise<Channel> {
   const url = requestedUrl === undefined ? (before.commandUrl ?? null) : requestedUrl;
   if (url === null) {
-    if (typeof token === 'string') throw validationError([{ path: '/command_token', message: 'needs command_url' }]);
+    if (typeof token === 'string') throw validationError([{ path: '/command_token', message: 'requires command_url' }]);
     return { commandUrl: null, sealedCommandToken: null };
   }
   if (url !== before.commandUrl) await assertAddressAllowed(deps, url);
