@@ -1662,6 +1662,48 @@ export type paths = {
         patch?: never;
         trace?: never;
     };
+    "/api/notifications/summary": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Count notifications
+         * @description Counts the notifications that match the filters. `open` has those without an acknowledgement.
+         *
+         *     Roles: `superadmin`, `dealer`, `owner`, `admin`, `manager`, `viewer`, `driver`. The key requires the scope `read`.
+         */
+        get: operations["summarizeNotifications"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/notifications/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get a notification
+         * @description Roles: `superadmin`, `dealer`, `owner`, `admin`, `manager`, `viewer`, `driver`. The key requires the scope `read`.
+         */
+        get: operations["getNotification"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/notifications/{id}/acknowledge": {
         parameters: {
             query?: never;
@@ -1678,6 +1720,28 @@ export type paths = {
          *     Roles: `superadmin`, `owner`, `admin`, `manager`. The key requires the scope `write`.
          */
         post: operations["acknowledgeNotification"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/notifications/acknowledge": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Acknowledge several notifications
+         * @description Acknowledges up to 200 notifications, each as `POST /api/notifications/{id}/acknowledge` does. `failed` has those that the caller may not acknowledge.
+         *
+         *     Roles: `superadmin`, `owner`, `admin`, `manager`. The key requires the scope `write`.
+         */
+        post: operations["acknowledgeNotifications"];
         delete?: never;
         options?: never;
         head?: never;
@@ -3988,10 +4052,25 @@ export type components = {
                 id: number;
                 kind: string;
                 url: string;
+                thumbnail_url: string | null;
             }[];
             backfilled: boolean;
             acknowledged_at: string | null;
             acknowledged_by: number | null;
+            acknowledged_by_name: string | null;
+            driver_name: string | null;
+        };
+        NotificationSummary: {
+            total: number;
+            open: {
+                critical: number;
+                warning: number;
+                info: number;
+            };
+            /** @description Number of notifications of each type that occurs. */
+            by_type: {
+                [key: string]: number;
+            };
         };
         NotificationType: {
             type: string;
@@ -18109,8 +18188,18 @@ export interface operations {
                 from?: string;
                 /** @description RFC 3339, or milliseconds since 1970. */
                 to?: string;
-                /** @description Only records of this vehicle. */
-                vehicle_id?: number;
+                /** @description Only notifications of this category. */
+                category?: "emergency" | "security" | "driving" | "driver" | "adas" | "dsm" | "bsd" | "vehicle" | "geofence" | "route" | "video" | "device" | "system";
+                /** @description Only acknowledged notifications (true), or only open ones (false). */
+                acknowledged?: boolean;
+                /** @description Only notifications of these vehicles: 1 to 200 ids, separated by commas. */
+                vehicle_id?: string;
+                /** @description Only records of this group. */
+                group_id?: number;
+                /** @description Only records of this driver. */
+                driver_id?: number;
+                /** @description Case-insensitive part of title, vehicle number or address. */
+                query?: string;
             };
             header?: never;
             path?: never;
@@ -18466,6 +18555,261 @@ export interface operations {
             };
         };
     };
+    summarizeNotifications: {
+        parameters: {
+            query?: {
+                /** @description Notification types, separated by commas, such as `sos,overspeed`. Also accepted as `notification_type`. */
+                type?: string;
+                /** @description Only notifications of this severity. */
+                severity?: "critical" | "warning" | "info";
+                /** @description RFC 3339, or milliseconds since 1970. */
+                from?: string;
+                /** @description RFC 3339, or milliseconds since 1970. */
+                to?: string;
+                /** @description Only notifications of this category. */
+                category?: "emergency" | "security" | "driving" | "driver" | "adas" | "dsm" | "bsd" | "vehicle" | "geofence" | "route" | "video" | "device" | "system";
+                /** @description Only acknowledged notifications (true), or only open ones (false). */
+                acknowledged?: boolean;
+                /** @description Only notifications of these vehicles: 1 to 200 ids, separated by commas. */
+                vehicle_id?: string;
+                /** @description Only records of this group. */
+                group_id?: number;
+                /** @description Only records of this driver. */
+                driver_id?: number;
+                /** @description Case-insensitive part of title, vehicle number or address. */
+                query?: string;
+            };
+            header?: {
+                /** @description The `ETag` of the stored response: 304 if it is unchanged. */
+                "If-None-Match"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    ETag: components["headers"]["ETag"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["NotificationSummary"];
+                        meta?: {
+                            /** @description JSON pointers to the ignored fields of the body. */
+                            ignored_fields?: string[];
+                        };
+                    };
+                };
+            };
+            /** @description The response is unchanged. */
+            304: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    ETag: components["headers"]["ETag"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The request is not valid. `details` lists each fault. */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description The API key or the token is missing or not valid. */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description The role or the key lacks the permission, or key and token belong to different accounts. */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description The record does not exist, or it is not visible to the caller. */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            408: components["responses"]["RequestTimeout"];
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            431: components["responses"]["HeadersTooLarge"];
+            /** @description Unexpected server error. */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description A backend is unavailable, or the request took too long. */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+        };
+    };
+    getNotification: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the record.
+                 * @example 7
+                 */
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Notification"];
+                        meta?: {
+                            /** @description JSON pointers to the ignored fields of the body. */
+                            ignored_fields?: string[];
+                        };
+                    };
+                };
+            };
+            /** @description The request is not valid. `details` lists each fault. */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description The API key or the token is missing or not valid. */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description The role or the key lacks the permission, or key and token belong to different accounts. */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description The record does not exist, or it is not visible to the caller. */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            408: components["responses"]["RequestTimeout"];
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            431: components["responses"]["HeadersTooLarge"];
+            /** @description Unexpected server error. */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description A backend is unavailable, or the request took too long. */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+        };
+    };
     acknowledgeNotification: {
         parameters: {
             query?: never;
@@ -18502,6 +18846,152 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["Notification"];
+                        meta?: {
+                            /** @description JSON pointers to the ignored fields of the body. */
+                            ignored_fields?: string[];
+                        };
+                    };
+                };
+            };
+            /** @description The request is not valid. `details` lists each fault. */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description The API key or the token is missing or not valid. */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description The role or the key lacks the permission, or key and token belong to different accounts. */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description The record does not exist, or it is not visible to the caller. */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            408: components["responses"]["RequestTimeout"];
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description The body is not plain UTF-8. */
+            415: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            431: components["responses"]["HeadersTooLarge"];
+            /** @description Unexpected server error. */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description A backend is unavailable, or the request took too long. */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+        };
+    };
+    acknowledgeNotifications: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description `true`: unknown fields are 400 instead of being ignored. */
+                "X-Strict-Body"?: "true" | "false";
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    ids: number[];
+                    note?: string | null;
+                };
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            acknowledged: number[];
+                            failed: {
+                                id: number;
+                                /**
+                                 * @description As in an error response.
+                                 * @example not_found
+                                 */
+                                code: string;
+                            }[];
+                        };
                         meta?: {
                             /** @description JSON pointers to the ignored fields of the body. */
                             ignored_fields?: string[];

@@ -2640,6 +2640,33 @@ export const requestSchemas = {
       }
     }
   },
+  "acknowledgeNotifications": {
+    "type": "object",
+    "required": [
+      "ids"
+    ],
+    "properties": {
+      "ids": {
+        "type": "array",
+        "items": {
+          "type": "integer",
+          "minimum": 1,
+          "maximum": 9007199254740991
+        },
+        "minItems": 1,
+        "maxItems": 200
+      },
+      "note": {
+        "minLength": 0,
+        "maxLength": 1000,
+        "pattern": "^[^\\u0000]*$",
+        "type": [
+          "string",
+          "null"
+        ]
+      }
+    }
+  },
   "updateVehiclePreferences": {
     "type": "object",
     "required": [

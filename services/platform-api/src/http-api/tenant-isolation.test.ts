@@ -62,6 +62,7 @@ const bodies: SampleOverrides['bodies'] = {
     language: undefined,
     text: 'Hello',
   }),
+  acknowledgeNotifications: ({ names }) => ({ ids: [Number(names['notification'])] }),
   updatePushToken: () => ({ push_token: newWord() }),
   searchUserForShare: ({ names }) => ({ phone_number: names['phone'] }),
   createWebhook: () => ({ url: 'https://93.184.216.34/new' }),

@@ -48,6 +48,7 @@ const valueOfName: Readonly<Record<string, string>> = {
   type: 'sos',
   channel_id: '1',
   active: 'true',
+  acknowledged: 'false',
   state: 'moving',
 };
 /** Parameters that are not filters. */

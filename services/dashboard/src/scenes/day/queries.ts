@@ -61,7 +61,7 @@ async function listEvents(api: PlatformClient, vehicleId: number, { fromMs, toMs
   const events: EventRecord[] = [];
   for (;;) {
     const span = { from: String(fromMs), to: String(toMs - 1), sort: 'timestamp' as const };
-    const query = { vehicle_id: vehicleId, ...span, limit: pageSize, offset: events.length };
+    const query = { vehicle_id: String(vehicleId), ...span, limit: pageSize, offset: events.length };
     const page = (await api.GET('/api/notifications', { params: { query } })).data?.data ?? [];
     events.push(...page);
     if (page.length < pageSize) return events;

@@ -60,9 +60,9 @@ export function useOpenEvents(vehicleId: number) {
   return useQuery({
     queryKey: ['listNotifications', 'open', vehicleId],
     queryFn: async () => {
-      const query = { vehicle_id: vehicleId, limit: 50 };
+      const query = { vehicle_id: String(vehicleId), acknowledged: false, limit: 50 };
       const { data } = await api.GET('/api/notifications', { params: { query } });
-      return (data?.data ?? []).filter(({ acknowledged_at: at, severity }) => at === null && severity !== 'info');
+      return (data?.data ?? []).filter(({ severity }) => severity !== 'info');
     },
   });
 }

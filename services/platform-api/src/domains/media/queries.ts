@@ -1,1 +1,1 @@
-export { findByKey, findByKeys, findRemoval } from './store.ts';
+export { findByKey, findByKeys, findIdsWithThumbnail, findRemoval } from './store.ts';

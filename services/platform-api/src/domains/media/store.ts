@@ -45,6 +45,16 @@ export async function findByKeys(records: RecordStore, keys: readonly string[]):
 export const findMedia = (records: RecordStore, id: number): Promise<Media | null> =>
   mediaOfAllAccounts(records).findOne({ _id: id });
 
+/** Returns those of the ids whose files have a thumbnail. */
+export async function findIdsWithThumbnail(records: RecordStore, ids: readonly number[]): Promise<Set<number>> {
+  if (ids.length === 0) return new Set();
+  const filter: object = { _id: { $in: [...new Set(ids)] } };
+  const found = await mediaOfAllAccounts(records)
+    .find(filter, { projection: { preview: 1 } })
+    .toArray();
+  return new Set(found.filter(({ preview }) => (preview ?? null) !== null).map(({ _id }) => _id));
+}
+
 export const updateMedia = (
   records: RecordStore,
   scope: Scope,

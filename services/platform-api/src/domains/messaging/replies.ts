@@ -71,7 +71,7 @@ async function statusReply(deps: ReplyDeps, vehicle: Vehicle): Promise<VehicleRe
 }
 
 async function lastAlertReply(deps: ReplyDeps, caller: Caller, vehicle: Vehicle): Promise<VehicleReply> {
-  const query = { vehicle_id: vehicle._id, sort: '-timestamp' };
+  const query = { vehicle_id: String(vehicle._id), sort: '-timestamp' };
   const { items } = await listAll(deps, caller, query, { limit: 1, offset: 0, page: 1 });
   const [newest] = items;
   if (newest === undefined) return { text: `There are no alerts for ${vehicle.vehicleNo}.`, data: null };

@@ -102,6 +102,8 @@ describe('GET /api/notifications/vehicle-notifications/:vehicleId', () => {
       backfilled: false,
       acknowledged_at: null,
       acknowledged_by: null,
+      acknowledged_by_name: null,
+      driver_name: null,
     });
   });
 

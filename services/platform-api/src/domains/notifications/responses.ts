@@ -1,6 +1,6 @@
 import { parseAttributes } from '../../platform/fields.ts';
 import { formatTime, toRecordResponse } from '../../platform/schemas.ts';
-import type { Notification, NotificationResponse } from './schema.ts';
+import type { Notification, NotificationContent } from './schema.ts';
 import { textsOf } from './type-texts.ts';
 import type { TypeDefinition } from './types.ts';
 
@@ -20,7 +20,7 @@ export type UrlOf = ((mediaId: number) => string) | null;
  * Converts a notification for users of its account. Without `urlOf`, that is without a specific viewer, it has no
  * files.
  */
-export const toNotificationResponse = (notification: Notification, urlOf: UrlOf = null): NotificationResponse => ({
+export const toNotificationResponse = (notification: Notification, urlOf: UrlOf = null): NotificationContent => ({
   ...toRecordResponse(notification),
   title: notification.title,
   description: notification.description,
@@ -69,7 +69,7 @@ export function toViewerResponse(
   viewer: NotificationViewer,
   notification: Notification,
   urlOf: UrlOf,
-): NotificationResponse {
+): NotificationContent {
   if (viewer === 'own') return toNotificationResponse(notification, urlOf);
   const response = toNotificationResponse({ ...notification, area: null }, urlOf);
   return viewer === 'driver' ? response : withoutDriver(response);

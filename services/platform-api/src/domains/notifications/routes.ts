@@ -1,33 +1,41 @@
-import { pageResponse, pageSchema, parsePagination, singleSchema } from '@fleet/service-kit';
+import { pageResponse, pageSchema, parsePagination, type RequestContext, singleSchema } from '@fleet/service-kit';
 import { Type } from 'typebox';
 import { getCaller } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
 import type { Deps } from '../../platform/deps.ts';
 import { idParams, vehicleIdParams } from '../../platform/schemas.ts';
 import { readPreferences as readUserPreferences } from '../preferences/use-cases.ts';
+import { acknowledge, acknowledgeMany } from './acknowledge.ts';
 import { readPreferences, type WantedNotifications, writePreferences } from './preferences.ts';
 import { registerPushToken, removePushTokens } from './push-tokens.ts';
 import { toTypeResponse } from './responses.ts';
 import {
   acknowledgeBody,
+  acknowledgeManyBody,
+  acknowledgeManyResponseSchema,
   listQuery,
+  type Notification,
   type NotificationResponse,
   notificationResponseSchema,
   preferencesBody,
   preferencesResponseSchema,
   pushTokenBody,
   pushTokenResponseSchema,
+  summaryQuery,
+  summaryResponseSchema,
   typeResponseSchema,
   vehicleListQuery,
 } from './schema.ts';
 import { typeDefinitions } from './type-definitions.ts';
-import { acknowledge, listAll, listOfVehicle, toNotificationsResponse } from './use-cases.ts';
+import { listAll, listOfVehicle, readNotification, summarize } from './use-cases.ts';
+import { toNotificationsResponse } from './viewer-responses.ts';
 
 const base = '/notifications';
 const tags = ['Notifications'];
 
 export const notificationRoutes = (deps: Deps): PlatformRoute[] => [
   ...listRoutes(deps),
+  ...acknowledgeRoutes(deps),
   ...preferenceRoutes(deps),
   pushTokenRoute(deps),
 ];
@@ -80,6 +88,34 @@ const listRoutes = (deps: Deps): PlatformRoute[] => [
     },
   }),
   platformRoute({
+    method: 'get',
+    path: `${base}/summary`,
+    isStatic: true,
+    operationId: 'summarizeNotifications',
+    summary: 'Count notifications',
+    description: 'Counts the notifications that match the filters. `open` has those without an acknowledgement.',
+    tags,
+    query: summaryQuery,
+    response: singleSchema(summaryResponseSchema),
+    handle: async ({ query, context }) => ({ data: await summarize(deps, getCaller(context), query) }),
+  }),
+  platformRoute({
+    method: 'get',
+    path: `${base}/:id`,
+    operationId: 'getNotification',
+    summary: 'Get a notification',
+    tags,
+    params: idParams,
+    response: singleSchema(notificationResponseSchema),
+    handle: async ({ params, context }) => {
+      const notification = await readNotification(deps, getCaller(context), params.id);
+      return { data: await toOneResponse(deps, context, notification) };
+    },
+  }),
+];
+
+const acknowledgeRoutes = (deps: Deps): PlatformRoute[] => [
+  platformRoute({
     method: 'post',
     path: `${base}/:id/acknowledge`,
     operationId: 'acknowledgeNotification',
@@ -95,11 +131,36 @@ const listRoutes = (deps: Deps): PlatformRoute[] => [
     handle: async ({ params, body, context }) => {
       const options = { note: body.note ?? null, requestId: context.requestId };
       const acknowledged = await acknowledge(deps, getCaller(context), params.id, options);
-      const [response] = await toNotificationsResponse(deps, getCaller(context), [acknowledged]);
-      return { data: response as NotificationResponse };
+      return { data: await toOneResponse(deps, context, acknowledged) };
+    },
+  }),
+  platformRoute({
+    method: 'post',
+    path: `${base}/acknowledge`,
+    operationId: 'acknowledgeNotifications',
+    summary: 'Acknowledge several notifications',
+    description:
+      'Acknowledges up to 200 notifications, each as `POST /api/notifications/{id}/acknowledge` does. `failed` has those that the caller may not acknowledge.',
+    tags,
+    access: { permission: 'commands' },
+    body: acknowledgeManyBody,
+    response: singleSchema(acknowledgeManyResponseSchema),
+    handle: async ({ body, context }) => {
+      const options = { note: body.note ?? null, requestId: context.requestId };
+      return { data: await acknowledgeMany(deps, getCaller(context), body.ids, options) };
     },
   }),
 ];
+
+async function toOneResponse(
+  deps: Deps,
+  context: RequestContext,
+  notification: Notification,
+): Promise<NotificationResponse> {
+  const [response] = await toNotificationsResponse(deps, getCaller(context), [notification]);
+  if (response === undefined) throw new Error('a notification has no response');
+  return response;
+}
 
 const preferenceRoutes = (deps: Deps): PlatformRoute[] => [
   platformRoute({

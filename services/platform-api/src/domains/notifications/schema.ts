@@ -1,6 +1,6 @@
 import { paginationQuery, sortParameter } from '@fleet/service-kit';
 import { type Static, Type } from 'typebox';
-import { attributes, nullableField, stringEnum, text, trimmedText } from '../../platform/fields.ts';
+import { attributes, nullableField, searchText, stringEnum, text, trimmedText } from '../../platform/fields.ts';
 import { nullable, recordId, recordProperties, time } from '../../platform/schemas.ts';
 import { timeParameter } from '../../platform/timestamps.ts';
 import type { AccountRecord } from '../../store/account-repository.ts';
@@ -108,38 +108,112 @@ export const vehicleListQuery = Type.Object({
 });
 export type VehicleListQuery = Static<typeof vehicleListQuery>;
 
-export const listQuery = Type.Object({ ...filters, vehicle_id: Type.Optional(recordId) });
+const listFilters = {
+  type: filters.type,
+  severity: filters.severity,
+  from: filters.from,
+  to: filters.to,
+  category: Type.Optional(stringEnum(categories, { description: 'Only notifications of this category.' })),
+  acknowledged: Type.Optional(
+    Type.Boolean({ description: 'Only acknowledged notifications (true), or only open ones (false).' }),
+  ),
+  vehicle_id: Type.Optional(
+    Type.String({
+      pattern: '^[1-9][0-9]{0,14}(,[1-9][0-9]{0,14}){0,199}$',
+      errorMessage: 'must be 1 to 200 ids, separated by commas',
+      description: 'Only notifications of these vehicles: 1 to 200 ids, separated by commas.',
+      examples: ['7,12'],
+    }),
+  ),
+  group_id: Type.Optional(recordId),
+  driver_id: Type.Optional(recordId),
+  query: searchText('title, vehicle number or address'),
+};
+
+export const listQuery = Type.Object({ ...filters, ...listFilters });
 export type ListQuery = Static<typeof listQuery>;
+
+export const summaryQuery = Type.Object(listFilters);
+export type SummaryQuery = Static<typeof summaryQuery>;
+
+const count = Type.Integer({ minimum: 0 });
+
+export const summaryResponseSchema = Type.Object(
+  {
+    total: count,
+    open: Type.Object({ critical: count, warning: count, info: count }),
+    by_type: Type.Record(Type.String(), count, { description: 'Number of notifications of each type that occurs.' }),
+  },
+  { title: 'NotificationSummary' },
+);
+export type SummaryResponse = Static<typeof summaryResponseSchema>;
+
+const notificationFields = {
+  ...recordProperties,
+  title: Type.String(),
+  description: Type.String(),
+  notification_type: Type.String(),
+  imei: Type.String(),
+  timestamp: Type.Integer({ description: 'Time of the event, in milliseconds since 1970.' }),
+  server_timestamp: Type.Integer({
+    description: 'Time of the server, in milliseconds since 1970; unique for each imei.',
+  }),
+  location: Type.Object({ latitude: Type.Number(), longitude: Type.Number() }),
+  vehicle_id: recordId,
+  vehicle_no: Type.String(),
+  driver_id: nullable(recordId),
+  category: stringEnum(categories),
+  severity: stringEnum(severities),
+  address: nullable(Type.String()),
+  attributes,
+  media: Type.Array(Type.Object({ id: recordId, kind: Type.String(), url: Type.String() })),
+  backfilled: Type.Boolean(),
+  acknowledged_at: nullable(time),
+  acknowledged_by: nullable(recordId),
+};
+
+const notificationRecord = Type.Object(notificationFields);
+/** A notification without names and thumbnails, as events and webhooks contain it. */
+export type NotificationContent = Static<typeof notificationRecord>;
 
 export const notificationResponseSchema = Type.Object(
   {
-    ...recordProperties,
-    title: Type.String(),
-    description: Type.String(),
-    notification_type: Type.String(),
-    imei: Type.String(),
-    timestamp: Type.Integer({ description: 'Time of the event, in milliseconds since 1970.' }),
-    server_timestamp: Type.Integer({
-      description: 'Time of the server, in milliseconds since 1970; unique for each imei.',
-    }),
-    location: Type.Object({ latitude: Type.Number(), longitude: Type.Number() }),
-    vehicle_id: recordId,
-    vehicle_no: Type.String(),
-    driver_id: nullable(recordId),
-    category: stringEnum(categories),
-    severity: stringEnum(severities),
-    address: nullable(Type.String()),
-    attributes,
-    media: Type.Array(Type.Object({ id: recordId, kind: Type.String(), url: Type.String() })),
-    backfilled: Type.Boolean(),
-    acknowledged_at: nullable(time),
-    acknowledged_by: nullable(recordId),
+    ...notificationFields,
+    media: Type.Array(
+      Type.Object({
+        id: recordId,
+        kind: Type.String(),
+        url: Type.String(),
+        thumbnail_url: nullable(Type.String({ description: 'JPEG; null until it exists.' })),
+      }),
+    ),
+    acknowledged_by_name: nullable(Type.String()),
+    driver_name: nullable(Type.String()),
   },
   { title: 'Notification' },
 );
 export type NotificationResponse = Static<typeof notificationResponseSchema>;
 
-export const acknowledgeBody = Type.Object({ note: Type.Optional(nullableField(trimmedText(0, 1_000))) });
+const note = Type.Optional(nullableField(trimmedText(0, 1_000)));
+
+export const acknowledgeBody = Type.Object({ note });
+
+export const acknowledgeManyBody = Type.Object({
+  ids: Type.Array(recordId, { minItems: 1, maxItems: 200 }),
+  note,
+});
+export type AcknowledgeManyBody = Static<typeof acknowledgeManyBody>;
+
+export const acknowledgeManyResponseSchema = Type.Object({
+  acknowledged: Type.Array(recordId),
+  failed: Type.Array(
+    Type.Object({
+      id: recordId,
+      code: Type.String({ description: 'As in an error response.', examples: ['not_found'] }),
+    }),
+  ),
+});
+export type AcknowledgeManyResponse = Static<typeof acknowledgeManyResponseSchema>;
 
 export const preferencesBody = Type.Object({
   notification_types: Type.Array(Type.String({ maxLength: 100 }), {

@@ -62,6 +62,24 @@ export async function listNotifications(
   return { items, total };
 }
 
+/** Returns the number of notifications. */
+export async function countNotifications(
+  records: RecordStore,
+  visible: VisibleNotifications,
+  where: Filter,
+): Promise<number> {
+  const collection = records.collection<Notification>(collectionName);
+  const counts = disjointFilters(visible).map((each) => collection.countDocuments({ $and: [each, where] } as object));
+  return (await Promise.all(counts)).reduce((sum, each) => sum + each, 0);
+}
+
+/** Returns the types that occur, in alphabetical order. */
+export async function listTypes(records: RecordStore, visible: VisibleNotifications, where: Filter): Promise<string[]> {
+  const collection = records.collection<Notification>(collectionName);
+  const found = disjointFilters(visible).map((each) => collection.distinct('type', { $and: [each, where] } as object));
+  return [...new Set((await Promise.all(found)).flat())].toSorted();
+}
+
 /**
  * Largest difference of ids that are recorded out of order. Ids are assigned in order, but notifications that are
  * created concurrently may be written in reverse order.

@@ -59,5 +59,19 @@ export async function spendStoredRecoveryCode(records: RecordStore, id: number, 
 export const findUserAnywhere = (records: RecordStore, id: number): Promise<User | null> =>
   records.collection<User>('users').findOne({ _id: id });
 
+/** Returns the names and accounts of users of any account by id. */
+export async function findNamesAnywhere(
+  records: RecordStore,
+  ids: readonly number[],
+): Promise<Map<number, Pick<User, 'name' | 'accountId'>>> {
+  if (ids.length === 0) return new Map();
+  const filter: object = { _id: { $in: [...new Set(ids)] } };
+  const found = await records
+    .collection<User>('users')
+    .find(filter, { projection: { name: 1, accountId: 1 } })
+    .toArray();
+  return new Map(found.map(({ _id, name, accountId }) => [_id, { name, accountId }]));
+}
+
 export const removeUserRecord = (records: RecordStore, scope: Scope, id: number): Promise<User | null> =>
   usersIn(records).remove(scope, id);

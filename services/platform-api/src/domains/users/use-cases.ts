@@ -2,6 +2,7 @@ import type { Change, NewAccountRecord, Scope } from '../../store/account-reposi
 import type { RecordStore } from '../../store/record-store.ts';
 import type { User } from './schema.ts';
 import {
+  findNamesAnywhere,
   findUserAnywhere,
   findUserByEmail,
   findUserByPhone,
@@ -96,4 +97,31 @@ export const findAnywhere = (records: RecordStore, id: number): Promise<User | n
 export async function disableUsers(records: RecordStore, scope: Scope): Promise<number[]> {
   await usersIn(records).updateMany(scope, { disabled: false }, { $set: { disabled: true } });
   return (await usersIn(records).project(scope, [])).map(({ _id }) => _id);
+}
+
+/** A user who is named in a record of an account. */
+interface NamedUser {
+  /** The account of the record. */
+  readonly accountId: number;
+  readonly userId: number | null;
+}
+
+/**
+ * Returns a function that names users in records. It names users of the viewer's account, and users of other accounts
+ * in records of the viewer's account; it returns null for others.
+ */
+export async function createUserNaming(
+  records: RecordStore,
+  viewer: Scope,
+  named: readonly NamedUser[],
+): Promise<(of: NamedUser) => string | null> {
+  const users = await findNamesAnywhere(
+    records,
+    named.flatMap(({ userId }) => userId ?? []),
+  );
+  return ({ accountId, userId }) => {
+    const user = userId === null ? undefined : users.get(userId);
+    if (user === undefined) return null;
+    return user.accountId === viewer.accountId || accountId === viewer.accountId ? user.name : null;
+  };
 }

@@ -74,6 +74,16 @@ export const accountVehicles = ({ records }: Store, scope: Scope): Promise<Accou
 export const ownVehicleIds = async ({ records }: Store, scope: Scope, ids: readonly number[]): Promise<number[]> =>
   (await vehicleCollection(records).project(scope, [], { _id: { $in: [...ids] } })).map(({ _id }) => _id);
 
+/** Returns the vehicles of an account that are in any of the groups. */
+export const vehiclesInGroups = async (
+  { records }: Store,
+  { accountId }: Scope,
+  groupIds: readonly number[],
+): Promise<number[]> =>
+  (await vehicleCollection(records).project({ accountId }, [], { groupIds: { $in: [...groupIds] } })).map(
+    ({ _id }) => _id,
+  );
+
 /** Adds vehicles to a group. */
 export const joinGroup = ({ records }: Store, scope: Scope, groupId: number, ids: readonly number[]): Promise<number> =>
   vehicleCollection(records).updateMany(
