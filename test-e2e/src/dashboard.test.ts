@@ -161,11 +161,16 @@ describe('the event inbox', () => {
     await open('/events');
     await page.getByRole('heading', { name: 'Events', exact: true }).waitFor();
     terminal.raiseAlarm('emergency');
-    const event = page.getByRole('button', { name: /SOS/i }).first();
+    // New events wait behind a button, so that no row moves under the pointer.
+    const event = page.getByRole('list', { name: 'List of events' }).getByRole('button', { name: /SOS/i }).first();
+    await event
+      .or(page.getByRole('button', { name: /new event/ }))
+      .first()
+      .click();
     await event.click();
     await page.getByLabel('Note').fill('called the driver');
-    await page.getByRole('button', { name: 'Acknowledge' }).click();
-    await page.getByText(/^Acknowledged /).waitFor();
+    await page.getByRole('button', { name: /^Acknowledge/ }).click();
+    await page.getByText(/^Acknowledged by /).waitFor();
     const [stored] = await client.listAll('/notifications?type=sos');
     expect(stored).toMatchObject({ vehicle_id: vehicleId, acknowledged_at: expect.any(String) });
   });

@@ -88,7 +88,7 @@ const videoRoute = createRoute({
 
 const eventsRoute = createRoute({
   getParentRoute: () => appRoute,
-  path: '/events',
+  path: '/events/{-$eventId}',
   validateSearch: parseEventsSearch,
   component: lazyRouteComponent(() => import('./scenes/events/page.tsx'), 'EventsPage'),
 });

@@ -8,10 +8,32 @@ import type { RecordEvent } from './protocol.ts';
 
 /** First parts of the query keys that an event makes stale. */
 const staleQueries: Readonly<Record<string, readonly string[]>> = {
-  notification: ['listNotifications'],
+  notification: ['listNotifications', 'summarizeNotifications'],
   vehicle: ['listVehicles', 'getVehicle'],
   command: ['listCommands'],
 };
+
+/** A burst of events causes one read. */
+const staleDelayMs = 500;
+
+/** Marks queries as stale soon, each once for all events of a burst. */
+function createInvalidation(invalidate: (key: string) => void): { add: (key: string) => void; stop: () => void } {
+  const keys = new Set<string>();
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const flush = (): void => {
+    timer = undefined;
+    const taken = [...keys];
+    keys.clear();
+    for (const key of taken) invalidate(key);
+  };
+  return {
+    add: (key) => {
+      keys.add(key);
+      timer ??= setTimeout(flush, staleDelayMs);
+    },
+    stop: () => clearTimeout(timer),
+  };
+}
 
 /** Holds the live connection of the signed-in user. */
 export function LiveProvider({ children }: { children: ReactNode }) {
@@ -21,9 +43,8 @@ export function LiveProvider({ children }: { children: ReactNode }) {
   const connection = useRef<LiveConnection | null>(null);
   const live = useMemo(() => ({ store, getConnection: () => connection.current }), [store]);
   useEffect(() => {
-    const onEvent = ({ type }: RecordEvent): void => {
-      for (const key of staleQueries[type] ?? []) void queries.invalidateQueries({ queryKey: [key] });
-    };
+    const stale = createInvalidation((key) => void queries.invalidateQueries({ queryKey: [key] }));
+    const onEvent = ({ type }: RecordEvent): void => staleQueries[type]?.forEach((key) => stale.add(key));
     const stopEvents = store.onEvent(onEvent);
     const started = startLiveConnection(session, store, () => void queries.invalidateQueries());
     connection.current = started;
@@ -44,6 +65,7 @@ export function LiveProvider({ children }: { children: ReactNode }) {
     });
     return () => {
       stopEvents();
+      stale.stop();
       stopWatching();
       connection.current = null;
       started.stop();

@@ -1,10 +1,10 @@
 import { IconBell, IconCar, IconLogout, IconMap, IconPhoto, IconUser, IconVideo } from '@tabler/icons-react';
-import { useQuery } from '@tanstack/react-query';
 import { Outlet } from '@tanstack/react-router';
 import { lazy, Suspense } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Commands } from '../commands/commands.tsx';
 import { config } from '../config.ts';
+import { useOpenCritical } from '../events/use-open-critical.ts';
 import { useApplyPreferences } from '../format/use-apply-preferences.ts';
 import { useCan, useMe, useSession } from '../session/session-context.ts';
 import { AccountLinks } from './account-links.tsx';
@@ -15,23 +15,6 @@ import { NavLink } from './nav-link.tsx';
 
 /** Only a local start needs its code. */
 const DemoMenu = lazy(() => import('./demo-menu.tsx').then((module) => ({ default: module.DemoMenu })));
-
-const maxBadge = 99;
-
-/** Returns the number of critical events without acknowledgement, among the newest. */
-function useOpenCritical(): string | undefined {
-  const { api } = useSession();
-  const { data } = useQuery({
-    queryKey: ['listNotifications', 'badge'],
-    queryFn: async () => {
-      const query = { severity: 'critical' as const, limit: 100 };
-      return (await api.GET('/api/notifications', { params: { query } })).data?.data ?? [];
-    },
-  });
-  const open = data?.filter((event) => event.acknowledged_at === null).length ?? 0;
-  if (open === 0) return undefined;
-  return open > maxBadge ? `${maxBadge}+` : String(open);
-}
 
 /** Navigation, header and the current page. */
 export function AppShell() {

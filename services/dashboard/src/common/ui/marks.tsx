@@ -1,4 +1,5 @@
 import type { VehicleState } from '../live/protocol.ts';
+import type { Severity } from './severity.ts';
 
 /** Shapes of the states in a box of 24 by 24, drawn in the list and on the map. */
 export const statePaths: Readonly<Record<VehicleState, string>> = {
@@ -40,8 +41,7 @@ export const severityPaths = {
 } as const;
 export const severityTokens = { critical: 'critical', warning: 'idle', info: 'moving' } as const;
 
-export type Severity = keyof typeof severityPaths;
-export const toSeverity = (value: string): Severity => (value === 'critical' || value === 'warning' ? value : 'info');
+export { type Severity, toSeverity } from './severity.ts';
 
 /** Shows the severity of an event by shape and colour. */
 export function SeverityMark({ severity, label }: { severity: Severity; label: string }) {

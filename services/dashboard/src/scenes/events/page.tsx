@@ -1,90 +1,90 @@
-import { SegmentedControl } from '@mantine/core';
 import { getRouteApi } from '@tanstack/react-router';
+import { useEffect, useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { Age } from '../../common/ui/age.tsx';
-import { type Severity, SeverityMark, toSeverity } from '../../common/ui/marks.tsx';
+import { useSingleKeys } from '../../common/commands/use-single-keys.ts';
 import { Pages } from '../../common/ui/pages.tsx';
 import { Empty, Failure, Loading } from '../../common/ui/states.tsx';
+import { foldEvents, isOpen } from './model.ts';
+import { BulkBar } from './parts/bulk-bar.tsx';
+import { EmptyInbox } from './parts/empty-inbox.tsx';
 import { EventDetails } from './parts/event-details.tsx';
-import { type EventRecord, pageSize, useEvents } from './queries.ts';
+import { EventList } from './parts/event-list.tsx';
+import { FilterBar } from './parts/filter-bar.tsx';
+import { StatusTabs } from './parts/status-tabs.tsx';
+import { pageSize, useEvents, useLiveInbox } from './queries.ts';
 import type { EventsSearch } from './search.ts';
 import './events.css';
 
-const route = getRouteApi('/app/events');
-const severities: readonly Severity[] = ['critical', 'warning', 'info'];
+const route = getRouteApi('/app/events/{-$eventId}');
 
-/** The event inbox: a list with filters, and the selected event. */
+/** The event inbox: a list with filters in the address, and the selected event. */
 export function EventsPage() {
   const { t } = useTranslation('events');
   const search = route.useSearch();
+  const { eventId } = route.useParams();
   const navigate = route.useNavigate();
   const events = useEvents(search);
-  const change = (next: Partial<Record<keyof EventsSearch, unknown>>): void =>
-    void navigate({ search: (before) => ({ ...before, ...next }) as EventsSearch, replace: true });
-  if (events.isPending) return <Loading />;
-  if (events.isError) return <Failure error={events.error} onRetry={() => void events.refetch()} />;
-  const { data: rows, meta } = events.data;
-  const selected = rows.find(({ id }) => id === search.event);
+  const rows = useMemo(() => foldEvents(events.data?.data ?? []), [events.data]);
+  const { newCount, showNew } = useLiveInbox(search, events.data?.data.length === 0);
+  const [chosen, setChosen] = useState<ReadonlySet<number>>(new Set());
+  const selectedId = eventId === undefined ? undefined : Number(eventId);
+  const selected = rows.find((row) => row.events.some(({ id }) => id === selectedId));
+  const isHandled = search.status === undefined && rows.length > 0 && !events.data?.data.some(isOpen);
+  // A list of open events whose rows are all acknowledged is read again.
+  useEffect(() => {
+    if (isHandled) showNew();
+  }, [isHandled]);
+  const change = (next: EventsSearch): void => {
+    setChosen(new Set());
+    void navigate({ search: next, replace: true });
+  };
+  const open = (id: number | undefined): void =>
+    void navigate({ params: { eventId: id === undefined ? undefined : String(id) }, search, replace: true });
+  const step = (direction: 1 | -1): void => {
+    const at = selected === undefined ? -1 : rows.indexOf(selected);
+    const next = rows[Math.min(Math.max(at + direction, 0), rows.length - 1)];
+    if (next !== undefined) open(next.event.id);
+  };
+  const toggle = (ids: readonly number[], isChosen: boolean): void =>
+    setChosen((before) => {
+      const next = new Set(before);
+      for (const id of ids) isChosen ? next.add(id) : next.delete(id);
+      return next;
+    });
+  useSingleKeys({
+    j: () => step(1),
+    k: () => step(-1),
+    Escape: () => open(undefined),
+    x: () => {
+      const ids = selected?.events.map(({ id }) => id) ?? [];
+      toggle(ids, !ids.every((id) => chosen.has(id)));
+    },
+  });
   return (
-    <div className="events-page">
+    <div className="events-page" data-selected={selectedId !== undefined}>
       <section className="events-list" aria-label={t('title')}>
         <h1>{t('title')}</h1>
-        <SegmentedControl
-          size="xs"
-          aria-label={t('severity')}
-          value={search.severity ?? 'all'}
-          data={[
-            { value: 'all', label: t('all') },
-            ...severities.map((value) => ({ value, label: t(`common:severity.${value}`) })),
-          ]}
-          onChange={(value) => change({ severity: value === 'all' ? undefined : value, page: undefined })}
-        />
-        {rows.length === 0 ? <Empty title={t('empty')} /> : null}
-        <ul>
-          {rows.map((event) => (
-            <li key={event.id}>
-              <button
-                type="button"
-                aria-pressed={event.id === search.event}
-                onClick={() => change({ event: event.id })}
-              >
-                <EventRow event={event} />
-              </button>
-            </li>
-          ))}
-        </ul>
+        <StatusTabs search={search} newCount={newCount} onChange={change} onShowNew={showNew} />
+        <FilterBar search={search} onChange={change} />
+        {events.isPending ? <Loading /> : null}
+        {events.isError ? <Failure error={events.error} onRetry={() => void events.refetch()} /> : null}
+        {events.isSuccess && rows.length === 0 ? <EmptyInbox search={search} onChange={change} /> : null}
+        <EventList rows={rows} selectedId={selected?.event.id} chosen={chosen} onToggle={toggle} onOpen={open} />
         <Pages
           page={search.page ?? 1}
-          total={meta.pagination.total}
+          total={events.data?.meta.pagination.total ?? 0}
           pageSize={pageSize}
-          onChange={(page) => change({ page })}
+          onChange={(page) => change({ ...search, page })}
         />
+        <BulkBar ids={[...chosen]} onDone={() => setChosen(new Set())} />
       </section>
-      {selected === undefined ? (
+      {selectedId === undefined ? (
         <div className="events-details">
           <Empty title={t('choose')} />
         </div>
       ) : (
-        <EventDetails key={selected.id} event={selected} />
+        <EventDetails key={selectedId} id={selectedId} row={selected} onClose={() => open(undefined)} />
       )}
     </div>
-  );
-}
-
-function EventRow({ event }: { event: EventRecord }) {
-  const { t } = useTranslation();
-  const severity = toSeverity(event.severity);
-  return (
-    <>
-      <SeverityMark severity={severity} label={t(`severity.${severity}`)} />
-      <span className="events-row">
-        <strong>{event.title}</strong>
-        <small>{event.vehicle_no}</small>
-      </span>
-      <small>
-        <Age timeMs={event.timestamp} />
-        {event.acknowledged_at === null ? null : <span> ✓</span>}
-      </small>
-    </>
   );
 }

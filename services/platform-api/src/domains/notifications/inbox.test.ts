@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import type { RecordFields } from '../../store/record-store.ts';
 import { NotificationHarness } from '../../testing/notification-harness.ts';
 import type { Client, PlatformHarness, TestUser } from '../../testing/platform-harness.ts';
 
@@ -83,8 +84,14 @@ describe('GET /api/notifications/:id', () => {
     });
     const thumbnail = { file: { imei: '1', fileId: 'a', server: 'any' }, width: 320, height: 240 };
     await platform.records
-      .collection<{ _id: number; preview: object }>('media')
-      .insertOne({ _id: 71, preview: { width: 640, height: 480, durationMs: null, thumbnail } });
+      .collection<RecordFields & { preview: object }>('media')
+      .insertOne({
+        _id: 71,
+        createdAt: new Date(),
+        updatedAt: new Date(),
+        version: 1,
+        preview: { width: 640, height: 480, durationMs: null, thumbnail },
+      });
     const { media } = (await owner.get(`${base}/${id}`)).data as unknown as {
       media: { url: string; thumbnail_url: string | null }[];
     };

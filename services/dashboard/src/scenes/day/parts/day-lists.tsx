@@ -47,7 +47,7 @@ export function DayLists({ timeZone, fixes, states, stops, events, onSeek }: Day
             <li key={id}>
               <SeverityMark severity={toSeverity(severity)} label={t(`common:severity.${toSeverity(severity)}`)} />
               {time(timestamp)}
-              <Link to="/events" search={{ event: id }}>
+              <Link to="/events/{-$eventId}" params={{ eventId: String(id) }}>
                 {title}
               </Link>
             </li>

@@ -126,7 +126,7 @@ function OpenEvents({ vehicleId }: { vehicleId: number }) {
         {data.slice(0, maxEvents).map((event) => (
           <li key={event.id}>
             <SeverityMark severity={toSeverity(event.severity)} label={t(`severity.${toSeverity(event.severity)}`)} />
-            <Link to="/events" search={{ vehicle: vehicleId }}>
+            <Link to="/events/{-$eventId}" params={{ eventId: String(event.id) }} search={{ vehicle: vehicleId }}>
               {event.title}
             </Link>
             <Age timeMs={event.timestamp} />

@@ -1,0 +1,3 @@
+import type { components } from '@fleet/api-client';
+
+export type EventRecord = components['schemas']['Notification'];
