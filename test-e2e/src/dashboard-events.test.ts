@@ -166,7 +166,7 @@ describe('many events', () => {
     const selected = page.getByRole('form', { name: 'Selected events' });
     const count = Number(/\d+/.exec(await selected.innerText())?.[0]);
     expect(count).toBeGreaterThanOrEqual(50);
-    await row('Tyre', watching).waitFor();
+    await row('Speed sensor', watching).waitFor();
     await selected.getByLabel('Note for all selected events').fill('test of the workshop');
     await selected.getByRole('button', { name: 'Acknowledge selected' }).click();
     await page.getByText('All handled').waitFor();
@@ -174,8 +174,8 @@ describe('many events', () => {
     await watching.getByText('All handled').waitFor();
     await page.getByRole('radio', { name: 'Open 0' }).waitFor({ state: 'attached' });
     expect(await listOpen()).toBe(0);
-    await open('/events?status=acknowledged&type=tyre_pressure');
-    await row('Tyre').getByRole('button').click();
+    await open('/events?status=acknowledged&type=speed_sensor_fault');
+    await row('Speed sensor').getByRole('button').click();
     await details().getByText('test of the workshop').waitFor();
   });
 });
@@ -185,12 +185,12 @@ describe('the filters of the inbox', () => {
     await open('/events?status=all');
     await page.getByLabel('Vehicle', { exact: true }).selectOption({ label: 'KL07EV0002' });
     await page.getByLabel('Severity', { exact: true }).selectOption('warning');
-    await page.getByRole('searchbox', { name: 'Title, vehicle or address' }).fill('tyre');
-    await waitFor(async () => (await rows().count()) === 1 && page.url().includes('q=tyre'), 'one row', pageTimeoutMs);
-    expect(await row('Tyre').innerText()).toContain('KL07EV0002');
+    await page.getByRole('searchbox', { name: 'Title, vehicle or address' }).fill('sensor');
+    await waitFor(async () => (await rows().count()) === 1 && page.url().includes('q=sensor'), 'one row', pageTimeoutMs);
+    expect(await row('Speed sensor').innerText()).toContain('KL07EV0002');
     const { pathname, search } = new URL(page.url());
     const second = await browser.newPage(pathname + search);
-    await row('Tyre', second).waitFor();
+    await row('Speed sensor', second).waitFor();
     expect(await rows(second).count()).toBe(1);
     await second.close();
   });

@@ -109,7 +109,7 @@ describe('raise', () => {
       ({ id }) => id === record?._id,
     );
     // Events and webhooks have no names.
-    const { driver_name: _driver, acknowledged_by_name: _user, ...response } = listed as Data;
+    const { driver_name: _driver, acknowledged_by_name: _user, ...response } = listed as Record<string, unknown>;
     const [message] = await storedOf([item]);
     expect(message).toEqual({
       accountId: vehicle.accountId,
