@@ -186,7 +186,11 @@ describe('the filters of the inbox', () => {
     await page.getByLabel('Vehicle', { exact: true }).selectOption({ label: 'KL07EV0002' });
     await page.getByLabel('Severity', { exact: true }).selectOption('warning');
     await page.getByRole('searchbox', { name: 'Title, vehicle or address' }).fill('sensor');
-    await waitFor(async () => (await rows().count()) === 1 && page.url().includes('q=sensor'), 'one row', pageTimeoutMs);
+    await waitFor(
+      async () => (await rows().count()) === 1 && page.url().includes('q=sensor'),
+      'one row',
+      pageTimeoutMs,
+    );
     expect(await row('Speed sensor').innerText()).toContain('KL07EV0002');
     const { pathname, search } = new URL(page.url());
     const second = await browser.newPage(pathname + search);

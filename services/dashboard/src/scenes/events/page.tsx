@@ -11,7 +11,7 @@ import { EventDetails } from './parts/event-details.tsx';
 import { EventList } from './parts/event-list.tsx';
 import { FilterBar } from './parts/filter-bar.tsx';
 import { StatusTabs } from './parts/status-tabs.tsx';
-import { pageSize, useEvents, useLiveInbox } from './queries.ts';
+import { pageSize, useEvents, useLiveInbox, useSummary } from './queries.ts';
 import type { EventsSearch } from './search.ts';
 import './events.css';
 
@@ -29,8 +29,11 @@ export function EventsPage() {
   const [chosen, setChosen] = useState<ReadonlySet<number>>(new Set());
   const selectedId = eventId === undefined ? undefined : Number(eventId);
   const selected = rows.find((row) => row.events.some(({ id }) => id === selectedId));
-  const isHandled = search.status === undefined && rows.length > 0 && !events.data?.data.some(isOpen);
-  // A list of open events whose rows are all acknowledged is read again.
+  const { data: summary } = useSummary(search);
+  const hasOpen = summary === undefined || Object.values(summary?.open ?? {}).some((count) => count > 0);
+  const isHandled =
+    search.status === undefined && rows.length > 0 && !(hasOpen && events.data?.data.some(isOpen) === true);
+  // A list of open events of which none is open any more is read again. Types that the user has muted have no events.
   useEffect(() => {
     if (isHandled) showNew();
   }, [isHandled]);

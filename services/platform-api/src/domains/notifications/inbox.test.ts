@@ -83,15 +83,13 @@ describe('GET /api/notifications/:id', () => {
       ],
     });
     const thumbnail = { file: { imei: '1', fileId: 'a', server: 'any' }, width: 320, height: 240 };
-    await platform.records
-      .collection<RecordFields & { preview: object }>('media')
-      .insertOne({
-        _id: 71,
-        createdAt: new Date(),
-        updatedAt: new Date(),
-        version: 1,
-        preview: { width: 640, height: 480, durationMs: null, thumbnail },
-      });
+    await platform.records.collection<RecordFields & { preview: object }>('media').insertOne({
+      _id: 71,
+      createdAt: new Date(),
+      updatedAt: new Date(),
+      version: 1,
+      preview: { width: 640, height: 480, durationMs: null, thumbnail },
+    });
     const { media } = (await owner.get(`${base}/${id}`)).data as unknown as {
       media: { url: string; thumbnail_url: string | null }[];
     };
