@@ -77,22 +77,8 @@ describe('an event with a picture and a clip', () => {
     const { ffmpeg } = harness.product.runtime.backends;
     const source = ['-f', 'lavfi', '-i', 'testsrc2=size=320x240:rate=15'];
     const picture = await runFfmpeg(ffmpeg, [...source, '-frames:v', '1', '-f', 'mjpeg', '-']);
-    const film = await runFfmpeg(ffmpeg, [
-      ...source,
-      ...[
-        '-t',
-        '3',
-        '-c:v',
-        'libx264',
-        '-pix_fmt',
-        'yuv420p',
-        '-movflags',
-        'frag_keyframe+empty_moov',
-        '-f',
-        'mp4',
-        '-',
-      ],
-    ]);
+    const encoding = ['-c:v', 'libx264', '-pix_fmt', 'yuv420p', '-movflags', 'frag_keyframe+empty_moov', '-f', 'mp4'];
+    const film = await runFfmpeg(ffmpeg, [...source, '-t', '3', ...encoding, '-']);
     terminal.raiseSafetyAlarm({
       kind: 'dsm',
       type: 2,

@@ -51,7 +51,10 @@ export function EventsPage() {
   const toggle = (ids: readonly number[], isChosen: boolean): void =>
     setChosen((before) => {
       const next = new Set(before);
-      for (const id of ids) isChosen ? next.add(id) : next.delete(id);
+      for (const id of ids) {
+        if (isChosen) next.add(id);
+        else next.delete(id);
+      }
       return next;
     });
   useSingleKeys({

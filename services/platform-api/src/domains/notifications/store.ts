@@ -69,7 +69,7 @@ export async function countNotifications(
   where: Filter,
 ): Promise<number> {
   const collection = records.collection<Notification>(collectionName);
-  const counts = disjointFilters(visible).map((each) => collection.countDocuments({ $and: [each, where] } as object));
+  const counts = disjointFilters(visible).map((each) => collection.countDocuments({ $and: [each, where] }));
   return (await Promise.all(counts)).reduce((sum, each) => sum + each, 0);
 }
 
