@@ -11,6 +11,7 @@ export const slowTests = {
   'services/platform-api/src/http-api/role-matrix.test.ts': 31,
   'services/device-api/src/routes/videos-upload.test.ts': 31,
   'services/webhook-dispatcher/src/outages.test.ts': 28,
+  'libs/bus/src/nats-cluster.test.ts': 33,
   'services/upload-ftp/src/security.test.ts': 27,
   'services/upload-ftp/src/handlers/picture-consumer.test.ts': 26,
   'services/platform-api/src/http-api/invalid-inputs.test.ts': 26,

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { AckPolicy, type ConsumerMessages, DeliverPolicy, type JsMsg, NatsError, nanos } from 'nats';
 import type { Bus } from './connection.ts';
+import { heartbeatOptions, watchHeartbeats } from './watch-heartbeats.ts';
 
 /** A message of a JetStream stream as its handler sees it. */
 export interface JetStreamMessage {
@@ -125,11 +126,13 @@ export class DurableConsumer {
     if (this.#stopSignal.signal.aborted) return;
     const messages = await consumer.consume({
       max_messages: this.#options.maxInFlight,
+      ...heartbeatOptions,
       // A deleted consumer or stream ends the loop, so that it is created again.
       abort_on_missing_resource: true,
       callback: (message: JsMsg) => this.#onMessage(message),
     });
     this.#messages = messages;
+    watchHeartbeats(messages);
     if (this.#stopSignal.signal.aborted) messages.stop();
     const error = await messages.closed();
     this.#messages = undefined;

@@ -126,7 +126,7 @@ export {
   switchStream,
   talkTaken,
 } from './stream-events.ts';
-export { ensureStreams } from './streams.ts';
+export { ensureStreams, type StreamConfig, streamEnv, toStreamOptions } from './streams.ts';
 export {
   eventHeaders,
   eventSubject,

@@ -9,6 +9,7 @@ import {
   nanos,
 } from 'nats';
 import type { Bus } from './connection.ts';
+import { heartbeatOptions, watchHeartbeats } from './watch-heartbeats.ts';
 
 /** A message of a log as its reader sees it. */
 export interface StreamMessage {
@@ -106,22 +107,25 @@ export class OrderedReader {
     const { stream } = this.#options;
     const { name } = await consumers.add(stream, this.#consumerConfig());
     if (this.#stopSignal.signal.aborted) return;
+    let watch: { readonly isLost: boolean } | undefined;
     try {
       const consumer = await this.#bus.js.consumers.get(stream, name);
       this.#deliveredCount = 0;
       const messages = await consumer.consume({
         max_messages: 512,
+        ...heartbeatOptions,
         abort_on_missing_resource: true,
         callback: (message: JsMsg) => this.#onMessage(message, messages),
       });
       this.#messages = messages;
+      watch = watchHeartbeats(messages);
       if (this.#stopSignal.signal.aborted) messages.stop();
       const error = await messages.closed();
       if (error instanceof Error) throw error;
     } finally {
       this.#messages = undefined;
-      // A consumer that cannot be deleted now expires by itself.
-      if (this.#bus.isUp()) await consumers.delete(stream, name).catch(() => undefined);
+      // A consumer that cannot be deleted now expires by itself. A request to a lost server would only time out.
+      if (this.#bus.isUp() && watch?.isLost !== true) await consumers.delete(stream, name).catch(() => undefined);
     }
   }
 

@@ -1,16 +1,16 @@
-import { dayMs, hourMs } from '@fleet/service-kit';
+import { type ConfigOf, dayMs, envSchema, hourMs } from '@fleet/service-kit';
 import {
   DiscardPolicy,
   type JetStreamManager,
   NatsError,
+  type StreamConfig as NatsStreamConfig,
   nanos,
   RetentionPolicy,
   StorageType,
-  type StreamConfig,
 } from 'nats';
 
 /** JetStream streams of the product. Retention is by age: acknowledged messages remain for consumers that reconnect. */
-const streams: readonly Partial<StreamConfig>[] = [
+const streams: readonly Partial<NatsStreamConfig>[] = [
   {
     name: 'TELEMETRY',
     subjects: ['telemetry.*'],
@@ -77,8 +77,44 @@ const streams: readonly Partial<StreamConfig>[] = [
   },
 ];
 
+/** Where the broker stores a new stream. */
+interface StreamOptions {
+  readonly replicas: number;
+  /** Tags that each server of the stream must have. */
+  readonly placementTags?: readonly string[];
+}
+
+/** Settings of the services that create streams. */
+export const streamEnv = envSchema({
+  JETSTREAM_REPLICAS: {
+    type: 'integer',
+    minimum: 1,
+    maximum: 5,
+    default: 1,
+    description: 'replicas of streams that this service creates; 3 in production',
+  },
+  JETSTREAM_PLACEMENT_TAGS: {
+    type: 'string',
+    optional: true,
+    pattern: '^[^\\s,]+(,[^\\s,]+)*$',
+    description: 'tags of the NATS servers that store streams, separated by commas; all servers if absent',
+  },
+});
+
+/** Settings of `streamEnv`. */
+export type StreamConfig = ConfigOf<typeof streamEnv>;
+
+/** Returns the options of `ensureStreams`. */
+export const toStreamOptions = (config: StreamConfig): StreamOptions => ({
+  replicas: config.JETSTREAM_REPLICAS,
+  placementTags: config.JETSTREAM_PLACEMENT_TAGS?.split(',') ?? [],
+});
+
 /** Creates missing streams; existing ones retain the settings of an operator. Idempotent: any service may call it. */
-export async function ensureStreams(manager: JetStreamManager, options: { replicas: number }): Promise<void> {
+export async function ensureStreams(
+  manager: JetStreamManager,
+  { replicas, placementTags = [] }: StreamOptions,
+): Promise<void> {
   for (const stream of streams) {
     try {
       await manager.streams.info(stream.name ?? '');
@@ -88,7 +124,8 @@ export async function ensureStreams(manager: JetStreamManager, options: { replic
         storage: StorageType.File,
         retention: RetentionPolicy.Limits,
         discard: DiscardPolicy.Old,
-        num_replicas: options.replicas,
+        num_replicas: replicas,
+        ...(placementTags.length === 0 ? {} : { placement: { cluster: '', tags: [...placementTags] } }),
         // Newer servers default to 1,000 consumers.
         max_consumers: -1,
         ...stream,

@@ -1,3 +1,4 @@
+import { streamEnv } from '@fleet/bus';
 import {
   adminSettings,
   ConfigError,
@@ -86,13 +87,7 @@ export const schema = envSchema({
     description:
       'bytes of reports and events that may wait for JetStream; the rest is dropped unacknowledged, so terminals resend it',
   },
-  JETSTREAM_REPLICAS: {
-    type: 'integer',
-    minimum: 1,
-    maximum: 5,
-    default: 1,
-    description: 'replicas of streams created by this service; 3 in production',
-  },
+  ...streamEnv,
   COMMANDS_PER_TERMINAL: {
     type: 'integer',
     minimum: 1,

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { type Bus, ensureStreams, openBus, servePing } from '@fleet/bus';
+import { type Bus, ensureStreams, openBus, servePing, toStreamOptions } from '@fleet/bus';
 import {
   createLogger,
   getPodId,
@@ -89,8 +89,7 @@ function openRedis(config: Config, name: string, lifecycle: Lifecycle, log: Logg
 async function openBrokerConnection(config: Config, name: string, lifecycle: Lifecycle, log: Logger): Promise<Bus> {
   const bus = await openBus(config.NATS_URL, { name, log });
   lifecycle.onStop('bus', () => bus.close());
-  const createStreams = async (): Promise<void> =>
-    ensureStreams(await bus.jetstreamManager(), { replicas: config.JETSTREAM_REPLICAS });
+  const createStreams = async (): Promise<void> => ensureStreams(await bus.jetstreamManager(), toStreamOptions(config));
   await createStreams();
   // A broker that restarted empty has no streams. Without them no report would be acknowledged again.
   bus.onReconnect(() => {

@@ -1,4 +1,11 @@
-import { type Bus, DeviceCommandClient, ensureStreams, JetStreamPublisher, servePing } from '@fleet/bus';
+import {
+  type Bus,
+  DeviceCommandClient,
+  ensureStreams,
+  JetStreamPublisher,
+  servePing,
+  toStreamOptions,
+} from '@fleet/bus';
 import {
   type Lifecycle,
   type Logger,
@@ -168,7 +175,7 @@ function startTasks(
   lifecycle.onStop(
     'start',
     retryUntilSuccess(async () => {
-      await ensureStreams(await bus.jetstreamManager(), { replicas: config.JETSTREAM_REPLICAS });
+      await ensureStreams(await bus.jetstreamManager(), toStreamOptions(config));
       await records.ensureIndexes();
       await recoverInterruptedFiles(
         { records, finalizer, clips, uploads, isStopping: () => lifecycle.isStopping },

@@ -1,5 +1,6 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { streamEnv } from '@fleet/bus';
 import {
   adminSettings,
   ConfigError,
@@ -125,13 +126,7 @@ export const schema = envSchema({
     description: 'interval of searching for files that belong to no upload',
   },
   DEVICE_REPLY_TIMEOUT_MS: { ...durationMs, default: 90_000, description: 'wait for a recording list (0x9205)' },
-  JETSTREAM_REPLICAS: {
-    type: 'integer',
-    minimum: 1,
-    maximum: 5,
-    default: 1,
-    description: 'replicas of streams created by this service',
-  },
+  ...streamEnv,
   ...clipSettings,
   ...liveSettings,
   ...previewSettings,

@@ -1,3 +1,4 @@
+import { streamEnv } from '@fleet/bus';
 import {
   adminSettings,
   ConfigError,
@@ -104,13 +105,7 @@ export const schema = envSchema({
     default: 30,
     description: 'age at which deliveries and their attempts are deleted',
   },
-  JETSTREAM_REPLICAS: {
-    type: 'integer',
-    minimum: 1,
-    maximum: 5,
-    default: 1,
-    description: 'replicas of streams that this service creates; 3 in production',
-  },
+  ...streamEnv,
 });
 
 export type Config = ConfigOf<typeof schema>;

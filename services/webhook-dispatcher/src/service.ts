@@ -1,5 +1,5 @@
 import type { SecureContext } from 'node:tls';
-import { type Bus, ensureStreams, fleetChanged, openBus, publish, servePing } from '@fleet/bus';
+import { type Bus, ensureStreams, fleetChanged, openBus, publish, servePing, toStreamOptions } from '@fleet/bus';
 import {
   createLogger,
   dayMs,
@@ -225,7 +225,7 @@ function startTasks(
   ];
   for (const [intervalMs, task] of tasks) lifecycle.onStop('task', runPeriodically(intervalMs, task, onError));
   const prepare = async (): Promise<void> => {
-    await ensureStreams(await bus.jetstreamManager(), { replicas: config.JETSTREAM_REPLICAS });
+    await ensureStreams(await bus.jetstreamManager(), toStreamOptions(config));
     await records.ensureIndexes();
   };
   lifecycle.onStop('start', retryUntilSuccess(prepare, onError).stop);

@@ -1,3 +1,4 @@
+import { streamEnv } from '@fleet/bus';
 import { adminSettings, ConfigError, type ConfigOf, commonEnv, envSchema, readEnv } from '@fleet/service-kit';
 import { checkStreamTokenSettings, streamTokenSettings } from '@fleet/service-kit/stream-tokens';
 import { accessSettings, checkAccessSettings } from '../access/access-settings.ts';
@@ -79,13 +80,7 @@ export const schema = envSchema({
     default: 1,
     description: 'number of telemetry subjects, the same in all services',
   },
-  JETSTREAM_REPLICAS: {
-    type: 'integer',
-    minimum: 1,
-    maximum: 5,
-    default: 1,
-    description: 'replicas of streams that this service creates; 3 in production',
-  },
+  ...streamEnv,
   LOCATION_RETENTION_DAYS: {
     formerName: 'LOCATIONS_KEPT_DAYS',
     type: 'integer',

@@ -1,4 +1,4 @@
-import { ensureStreams } from '@fleet/bus';
+import { ensureStreams, toStreamOptions } from '@fleet/bus';
 import { type Running, retryUntilSuccess } from '@fleet/service-kit';
 import type { Deps } from '../platform/deps.ts';
 
@@ -13,7 +13,7 @@ export function startDurableConsumers(
 ): Running {
   let consumers: readonly Running[] | undefined;
   const startWithStreams = async (): Promise<void> => {
-    await ensureStreams(await bus.jetstreamManager(), { replicas: config.JETSTREAM_REPLICAS });
+    await ensureStreams(await bus.jetstreamManager(), toStreamOptions(config));
     consumers ??= start();
   };
   const onError = (error: unknown): void => log.warn({ err: error, name }, 'could not start the consumers yet');

@@ -1,4 +1,4 @@
-import { ensureStreams, streamCreatedAt } from '@fleet/bus';
+import { ensureStreams, streamCreatedAt, toStreamOptions } from '@fleet/bus';
 import { type Lifecycle, type Registry, retryUntilSuccess } from '@fleet/service-kit';
 import { advanceOdometer } from '../domains/positions/odometer.ts';
 import type { Deps } from '../platform/deps.ts';
@@ -85,7 +85,7 @@ class StreamReader {
   /** Reads the stream, unless it does already. Throws if the stream does not exist yet. */
   async start(): Promise<void> {
     const { bus, config, log } = this.#deps;
-    await ensureStreams(await bus.jetstreamManager(), { replicas: config.JETSTREAM_REPLICAS });
+    await ensureStreams(await bus.jetstreamManager(), toStreamOptions(config));
     const stream = await streamCreatedAt(bus, 'TELEMETRY');
     if (stream === null) throw new Error('the stream TELEMETRY does not exist yet');
     if (this.#assigner !== undefined && stream === this.#stream) return;

@@ -8,6 +8,8 @@ import {
   type NotificationRaised,
   notificationSubject,
   publish,
+  type StreamConfig,
+  toStreamOptions,
 } from '@fleet/bus';
 import { AppError, minuteMs, TtlCache } from '@fleet/service-kit';
 import type { Deps } from '../../platform/deps.ts';
@@ -30,7 +32,7 @@ import {
 } from './to-notification.ts';
 
 type PublisherDeps = Pick<Deps, 'records' | 'database' | 'redis' | 'bus' | 'log' | 'maps' | 'thresholds'> & {
-  readonly config: Pick<Deps['config'], 'JETSTREAM_REPLICAS'>;
+  readonly config: StreamConfig;
 };
 
 /** After this time, a broker that has not stored a message counts as unavailable. */
@@ -259,6 +261,6 @@ export class NotificationPublisher {
 
   async #createStreams(): Promise<void> {
     const { bus, config } = this.#deps;
-    await ensureStreams(await bus.jetstreamManager(), { replicas: config.JETSTREAM_REPLICAS });
+    await ensureStreams(await bus.jetstreamManager(), toStreamOptions(config));
   }
 }

@@ -5,9 +5,11 @@ import {
   JetStreamPublisher,
   maxBatchBytes,
   type PartnerReport,
+  type StreamConfig,
   TelemetryBatch,
   telemetryPartition,
   telemetrySubject,
+  toStreamOptions,
 } from '@fleet/bus';
 import { AppError, type Logger } from '@fleet/service-kit';
 import type { Config } from '../../assembly/config.ts';
@@ -26,11 +28,11 @@ const maxReportBytes = 8 * 1024;
 /** Publishes reports of partners to the stream of terminals' reports. */
 export class PartnerTelemetry {
   readonly #bus: Bus;
-  readonly #config: Pick<Config, 'TELEMETRY_PARTITIONS' | 'JETSTREAM_REPLICAS'>;
+  readonly #config: StreamConfig & Pick<Config, 'TELEMETRY_PARTITIONS'>;
   readonly #publisher: JetStreamPublisher;
   #streams: Promise<void> | undefined;
 
-  constructor(bus: Bus, config: Pick<Config, 'TELEMETRY_PARTITIONS' | 'JETSTREAM_REPLICAS'>, log: Logger) {
+  constructor(bus: Bus, config: StreamConfig & Pick<Config, 'TELEMETRY_PARTITIONS'>, log: Logger) {
     this.#bus = bus;
     this.#config = config;
     const onRejected = (detail: string): void => log.warn({ detail }, "could not store a partner's reports yet");
@@ -79,6 +81,6 @@ export class PartnerTelemetry {
   }
 
   async #createStreams(): Promise<void> {
-    await ensureStreams(await this.#bus.jetstreamManager(), { replicas: this.#config.JETSTREAM_REPLICAS });
+    await ensureStreams(await this.#bus.jetstreamManager(), toStreamOptions(this.#config));
   }
 }
