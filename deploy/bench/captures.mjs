@@ -67,7 +67,7 @@ async function captureClip({ phone }) {
   return result;
 }
 
-/** Each vehicle requests its next capture when the previous one is complete. Returns a row of the table. */
+// Each vehicle requests its next capture when the previous one is complete. Returns a row of the table.
 async function measure(name, vehicles, capture) {
   // The first captures load code and start programs.
   await Promise.all(vehicles.map(capture));

@@ -1,6 +1,6 @@
 import { cpus, totalmem } from 'node:os';
 
-/** Description of the machine that was measured. */
+/** Returns the description of the machine that was measured. */
 export function machine() {
   const cpu = cpus();
   const memory = Math.round(totalmem() / 2 ** 30);

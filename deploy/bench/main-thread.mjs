@@ -19,7 +19,7 @@ export async function traceMainThread(browserSession, run) {
   return summarize(events, seconds);
 }
 
-/** The page is the process whose main thread works most; others are empty. */
+// The page is the process whose main thread works most; others are empty.
 function summarize(events, seconds) {
   const mainThreads = events.filter(({ name, args }) => name === 'thread_name' && args?.name === 'CrRendererMain');
   const [tasks = []] = mainThreads

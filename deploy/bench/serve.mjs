@@ -6,7 +6,7 @@ import { raisedLimits } from './limits.mjs';
 
 const giveUpAfterMs = 60_000;
 
-/** The product of the previous measurement may still be releasing its ports. */
+// The product of the previous measurement may still be releasing its ports.
 async function startWhenPortsAreFree(portOffset) {
   const deadline = performance.now() + giveUpAfterMs;
   for (;;) {

@@ -29,7 +29,7 @@ function isZombie(pid) {
   }
 }
 
-/** A new launcher may already have replaced the file of the killed one. */
+// A new launcher may already have replaced the file of the killed one.
 function removeIfStillOf(pid, file) {
   try {
     if (String(JSON.parse(readFileSync(file, 'utf8')).pid) === pid) rmSync(file, { force: true });

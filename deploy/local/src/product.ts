@@ -28,7 +28,7 @@ export interface ProductView {
 }
 
 export interface RunningProduct extends ProductView {
-  /** Output of the launcher so far. */
+  /** Returns the output of the launcher so far. */
   output(): string;
   stop(): Promise<void>;
 }

@@ -87,7 +87,7 @@ class DrainingResponse<R extends IncomingMessage = IncomingMessage> extends Serv
   }
 }
 
-/** The proxy is the edge: forwarding headers of clients are not trusted. */
+// The proxy is the edge: forwarding headers of clients are not trusted.
 function dropForwardedHeaders(req: IncomingMessage): void {
   for (const name of Object.keys(req.headers)) {
     if (name === 'forwarded' || name.startsWith('x-forwarded-') || name === 'x-real-ip') delete req.headers[name];

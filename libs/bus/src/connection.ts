@@ -20,7 +20,7 @@ export interface Bus {
   readonly nc: NatsConnection;
   readonly js: JetStreamClient;
   jetstreamManager(): Promise<JetStreamManager>;
-  /** True while connected. */
+  /** Returns true while connected. */
   isUp(): boolean;
   /** Milliseconds since the connection was lost; 0 while connected. */
   downForMs(): number;

@@ -7,7 +7,7 @@ import { heartbeatOptions, watchHeartbeats } from './watch-heartbeats.ts';
 export interface JetStreamMessage {
   readonly subject: string;
   readonly data: Uint8Array;
-  /** A header; empty if the message has none of this name. */
+  /** Returns a header; empty if the message has none of this name. */
   header(name: string): string;
   /** Delivery count, from 1. */
   readonly deliveryCount: number;

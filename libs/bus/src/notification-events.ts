@@ -4,7 +4,7 @@ import { eventSequence, streamStartId } from './stream-events.ts';
 
 const id = Type.Integer({ minimum: 1 });
 const milliseconds = Type.Integer({ minimum: 0 });
-/** A union of literals that is built from a list has no static type. */
+// A union of literals that is built from a list has no static type.
 const stringEnum = <const T extends readonly string[]>(values: T) =>
   Type.Unsafe<T[number]>({ type: 'string', enum: [...values] });
 

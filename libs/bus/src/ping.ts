@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import type { Bus } from './connection.ts';
 import { BusError, defineRequest, request, serve } from './contract.ts';
 
-/** The request `<service>.ping`: one replica of a service reports whether it works. */
+// The request `<service>.ping`: one replica of a service reports whether it works.
 const pingRequest = (service: string) =>
   defineRequest({
     subject: `${service}.ping`,

@@ -12,10 +12,8 @@ const failure = Type.Object({
 });
 const retryAfterHeader = 'Retry-After';
 
-/**
- * A use case that a service offers over the bus and over HTTP. Errors travel with their code, so that both return the
- * same status.
- */
+// A use case that a service offers over the bus and over HTTP. Errors travel with their code, so that both return the
+// same status.
 export const defineUseCase = <Q extends TObject, A extends TObject>(definition: {
   subject: string;
   request: Q;

@@ -51,10 +51,8 @@ export function openDatabase(url: string, options: { appName: string }): Databas
   };
 }
 
-/**
- * The driver reconnects by itself only after a first success. A failed first attempt closes it ("Topology is closed")
- * until it is connected again.
- */
+// The driver reconnects by itself only after a first success. A failed first attempt closes it ("Topology is closed")
+// until it is connected again.
 function connectWithRetry(client: MongoClient): () => Promise<void> {
   const stopSignal = new AbortController();
   const connect = async (): Promise<void> => {

@@ -174,5 +174,5 @@ export function createReservation(clip: Clip, reservation: Reservation): UploadR
 export const isExternalUpload = ({ external, files }: Pick<UploadRecord, 'external' | 'files'>): boolean =>
   external === true && files.length === 0;
 
-/** FTP user name of an upload: letters and digits only, as cameras require. */
+/** Returns the FTP user name of an upload: letters and digits only, as cameras require. */
 export const uploadUserName = (uploadId: string): string => `u${uploadId}`;

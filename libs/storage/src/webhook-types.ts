@@ -62,7 +62,7 @@ export interface WebhookHealth {
   readonly revision?: number;
 }
 
-/** Encrypted secrets are bound to their user. */
+// Encrypted secrets are bound to their user.
 export const webhookSecretPurpose = (userId: number): string => `webhook secret of user ${userId}`;
 
 /** Returns the valid health of a webhook: failures before a restart do not count. */

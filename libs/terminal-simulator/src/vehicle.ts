@@ -43,7 +43,7 @@ export class Vehicle {
     this.#odometerStartKm = 12_000 + (Number(options.phone.slice(-4)) % 5000);
   }
 
-  /** Current point on the track. */
+  /** Returns the current point on the track. */
   position(): TrackPoint {
     return this.#options.track.at(Date.now() - this.#startedAt + (this.#options.trackOffsetMs ?? 0));
   }

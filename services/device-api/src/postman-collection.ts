@@ -112,7 +112,7 @@ function toItem(
   };
 }
 
-/** Optional parameters are disabled. */
+// Optional parameters are disabled.
 function toQueryParameter({ name, required, description, example, schema }: Parameter) {
   const value = name in variables ? `{{${name}}}` : String(example ?? getExample(schema) ?? '');
   return { key: name, value, ...(description === undefined ? {} : { description }), disabled: !required };

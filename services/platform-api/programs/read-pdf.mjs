@@ -7,7 +7,7 @@ import { extractText, getDocumentProxy, getResolvedPDFJS } from 'unpdf';
 // Messages of the library are no part of the answer.
 console.log = console.warn = console.error;
 
-/** A page that was scanned is one picture; logos and stamps beside it are smaller. */
+// A page that was scanned is one picture; logos and stamps beside it are smaller.
 async function largestOn(page) {
   const { OPS } = await getResolvedPDFJS();
   const { fnArray, argsArray } = await page.getOperatorList();

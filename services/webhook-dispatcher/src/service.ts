@@ -206,7 +206,7 @@ const requeueAfterMs = 600_000;
 /** Remaining work is done by the next run. */
 const requeueTimeoutMs = 60_000;
 
-/** Periodic jobs. Two replicas may run one at the same time. */
+// Periodic jobs. Two replicas may run one at the same time.
 function startTasks(
   { config, lifecycle, bus, records, log, pruneIntervalMs, onError }: DispatcherDeps,
   { sweep, notices }: { sweep: Sweep; notices: FailureNotices },

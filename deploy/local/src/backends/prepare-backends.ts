@@ -28,7 +28,7 @@ const ffmpeg: PackageRequest = {
   advice: 'Install ffmpeg (Debian: sudo apt-get install ffmpeg; macOS: brew install ffmpeg) or set FFMPEG_PATH.',
 };
 
-/** apt-get and go each take a lock and use both cores, so one of each runs at a time. */
+// apt-get and go each take a lock and use both cores, so one of each runs at a time.
 function createSerialQueue(): <T>(work: () => Promise<T>) => Promise<T> {
   let last: Promise<unknown> = Promise.resolve();
   return (work) => {

@@ -12,7 +12,7 @@ interface ProbeExchange {
   evaluate: (received: Buffer) => boolean | undefined;
 }
 
-/** `{ ping: 1, $db: "admin" }` in an OP_MSG: header of 16, flags, section kind 0, document. */
+/** Returns `{ ping: 1, $db: "admin" }` in an OP_MSG: header of 16, flags, section kind 0, document. */
 function mongoPing(): Buffer {
   const document = Buffer.concat([
     Buffer.from([0x1e, 0, 0, 0]),

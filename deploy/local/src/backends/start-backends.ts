@@ -59,7 +59,7 @@ function redisArgs(port: number, dataDir: string): string[] {
   return [...Object.entries(settings).flatMap(([name, value]) => [`--${name}`, String(value)]), '--save', ''];
 }
 
-/** A real mongod and FerretDB have different file formats, so each has a separate folder. */
+// A real mongod and FerretDB have different file formats, so each has a separate folder.
 function mongodbArgs(program: string, port: number, dataDir: string): string[] {
   const isFerret = basename(program) !== 'mongod';
   const folder = join(dataDir, isFerret ? 'mongodb' : 'mongod');

@@ -6,7 +6,8 @@ import { struct } from './structure.ts';
 const jpegStartMarker = 0xffd8;
 
 /**
- * Location block of 0x0801. Older units omit it: then the picture starts here, or too few bytes remain for a location.
+ * Creates the field of the location block of 0x0801. Older units omit it: then the picture starts here, or too few
+ * bytes remain for a location.
  */
 export function mediaLocation(): OptionalField<ValuesOf<typeof locationBase>> {
   const location = struct(locationBase);

@@ -156,7 +156,7 @@ function commonErrors(error: unknown): Record<string, unknown> {
   };
 }
 
-/** A body that the route parses itself may have no schema. */
+// A body that the route parses itself may have no schema.
 const createRequestBody = (route: Route, schemas: Schemas): Record<string, unknown> => ({
   required: route.bodyIsOptional !== true,
   content: Object.fromEntries(
@@ -166,7 +166,7 @@ const createRequestBody = (route: Route, schemas: Schemas): Record<string, unkno
 
 const hasEtag = (route: Route): boolean => route.isStatic === true || route.hasEtag === true;
 
-/** Header with which a client revalidates a stored response. */
+/** Returns a header with which a client revalidates a stored response. */
 const conditionalHeaders = (route: Route): Readonly<Record<string, HeaderInfo>> =>
   hasEtag(route)
     ? {
@@ -271,7 +271,7 @@ class Schemas {
   }
 }
 
-/** Fields with a default are optional. */
+// Fields with a default are optional.
 const hasDefault = ({ properties }: { properties?: unknown }, field: unknown): boolean =>
   ((properties ?? {}) as Record<string, { default?: unknown } | undefined>)[String(field)]?.default !== undefined;
 

@@ -13,11 +13,9 @@ const redisTimeoutMs = 2_000;
 /** Fractions of a second are rounded up, except those of a division. */
 const roundingMs = 0.01;
 
-/**
- * A token bucket instead of the library's fixed window: it refills continuously, so that a caller at the allowed rate
- * is never rejected. KEYS 1 bucket. ARGV 1 requested tokens, 2 seconds to live, 3 size. Returns the spent tokens (more
- * than the size: rejected) and the milliseconds until the bucket is full.
- */
+// A token bucket instead of the library's fixed window: it refills continuously, so that a caller at the allowed rate
+// is never rejected. KEYS 1 bucket. ARGV 1 requested tokens, 2 seconds to live, 3 size. Returns the spent tokens (more
+// than the size: rejected) and the milliseconds until the bucket is full.
 const tokenBucketScript = (perSecond: number): string => `
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
@@ -44,7 +42,7 @@ interface Limiter {
   readonly local: RateLimiterMemory;
 }
 
-/** `redis` is a client of the package `redis`, as `@fleet/storage` creates it. */
+// `redis` is a client of the package `redis`, as `@fleet/storage` creates it.
 function createLimiter(redis: object, keyPrefix: string, rate: Rate): Limiter {
   const { burst, perSecond } = rate;
   // The refill time of an empty bucket is also the window of the process's own counter.
@@ -83,7 +81,7 @@ async function consumeToken({ rate, shared, local }: Limiter, key: string): Prom
   }
 }
 
-/** A rejection is a result, too. */
+// A rejection is a result, too.
 async function toConsumeResult(
   consumption: Promise<RateLimiterRes>,
   toNextInMs: (fullInMs: number) => number,

@@ -41,7 +41,7 @@ interface ParseState {
 
 const ignoredFields = new WeakMap<RequestContext, readonly string[]>();
 
-/** JSON pointers to the unknown fields of a body; empty without any. */
+/** Returns the JSON pointers to the unknown fields of a body; empty without any. */
 export const getIgnoredFields = (context: RequestContext): readonly string[] => ignoredFields.get(context) ?? [];
 
 /**

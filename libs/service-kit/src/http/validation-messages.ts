@@ -175,7 +175,7 @@ const pluralize = (count: unknown, unit: string): string => `${String(count)} ${
 
 const joinWords = (words: readonly string[]): string => words.join(', ');
 
-/** "a", "a or b", "a, b or c". */
+// "a", "a or b", "a, b or c".
 const joinAlternatives = (words: readonly string[], several = ''): string =>
   words.length < 2
     ? (words[0] ?? 'another value')

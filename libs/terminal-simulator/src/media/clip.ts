@@ -64,7 +64,7 @@ function videoArguments(spec: ClipSpec): string[] {
   return ['-c:v', 'libx265', ...common, '-x265-params', params, '-f', 'hevc'];
 }
 
-/** One ffmpeg process creates video and audio, since starting it takes as long as encoding. */
+// One ffmpeg process creates video and audio, since starting it takes as long as encoding.
 function ffmpegArguments(spec: ClipSpec, format: AudioFormat | null, videoFile: string, audioFile: string): string[] {
   const picture = `testsrc2=size=${spec.width}x${spec.height}:rate=${spec.fps}:duration=${spec.seconds}`;
   const filters = [...createNumberFilters(spec.stamp, spec.width), 'format=yuv420p'].join(',');

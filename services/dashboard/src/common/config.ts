@@ -32,5 +32,5 @@ function readConfig(): DashboardConfig {
 
 export const config = readConfig();
 
-/** Nonce of this response, which styles that are added later require. */
+/** Returns the nonce of this response, which styles that are added later require. */
 export const getNonce = (): string => document.querySelector<HTMLMetaElement>('meta[property=csp-nonce]')?.nonce ?? '';

@@ -127,7 +127,7 @@ export class DeviceAuthorizer {
 const toWatchedKind = (route: Route, input: ValidatedInput): 'live' | 'history' =>
   toDeviceRight(route, input) === 'history' ? 'history' : 'live';
 
-/** Of the routes that open a stream, only talk needs the right of commands. */
+// Of the routes that open a stream, only talk needs the right of commands.
 const toStreamKind = (route: Route, input: ValidatedInput): 'live' | 'history' | 'talk' =>
   toDeviceRight(route, input) === 'command' ? 'talk' : toWatchedKind(route, input);
 

@@ -231,7 +231,7 @@ export class Guard {
     response.once('close', stop);
   }
 
-  /** A clip stays with the account that requested it: its viewers depend on their credential only. */
+  // A clip stays with the account that requested it: its viewers depend on their credential only.
   async #watchFile({ caller, address }: AccessQuery, route: Route, context: RequestContext): Promise<void> {
     const query = { caller, address };
     const access = await mapBusError(route, this.#deps.videoAccess.get(query, context.requestId));

@@ -45,7 +45,7 @@ export async function admitHlsReader(
   return true;
 }
 
-/** A reader whose first request fails watches nothing. */
+// A reader whose first request fails watches nothing.
 function leaveAfterFailure(
   { redis }: Pick<Deps, 'redis'>,
   id: StreamId,

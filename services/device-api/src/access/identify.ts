@@ -104,7 +104,7 @@ async function verify<T>(
   }
 }
 
-/** Only the key's SHA-256 leaves this process. */
+// Only the key's SHA-256 leaves this process.
 async function identifySession(
   { bus }: IdentifierDeps,
   route: Route,

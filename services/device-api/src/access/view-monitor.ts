@@ -84,7 +84,7 @@ export class ViewMonitor {
     }
   }
 
-  /** The end of a share needs no request. */
+  // The end of a share needs no request.
   #closeExpired(): void {
     const now = Date.now();
     for (const view of this.#all()) if (view.expiresAtMs !== null && view.expiresAtMs <= now) this.#close(view);

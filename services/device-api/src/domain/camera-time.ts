@@ -42,7 +42,7 @@ export function parseTimestamp(text: string): number | undefined {
   return second === 60 && !isLeapSecond(timestampMs) ? undefined : timestampMs;
 }
 
-/** Leap seconds follow the last second of a month in UTC. */
+// Leap seconds follow the last second of a month in UTC.
 const isLeapSecond = (secondBeforeMs: number): boolean => {
   const next = new Date(secondBeforeMs + 1000);
   return next.getUTCDate() === 1 && next.getTime() % dayMs === 0;

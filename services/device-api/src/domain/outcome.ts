@@ -13,7 +13,7 @@ const generalResults = ['success', 'failure', 'incorrectInfo', 'unsupported'] as
 /** Returns a message id in the interface's format: `0x` and four hex digits. */
 export const formatMessageId = (id: number): string => `0x${id.toString(16).padStart(4, '0')}`;
 
-/** Message for a disconnected device, and for one of another account. */
+/** Returns a message for a disconnected device, and for one of another account. */
 export const notConnectedError = (): AppError => new AppError('device_not_connected', 'The device is not connected.');
 
 export const timeoutError = (): AppError => new AppError('device_timeout', 'The device did not reply in time.');

@@ -147,7 +147,7 @@ function encodeWireParameter({ id, value, value_hex: valueHex }: ParameterConten
   }
 }
 
-/** The hub's clients write numbers as text. */
+// The hub's clients write numbers as text.
 function encodeParameterValue(id: number, value: string | number): Buffer {
   try {
     return createParameter(id, value).bytes;

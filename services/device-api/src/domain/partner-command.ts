@@ -137,7 +137,7 @@ function parseTimeoutS(value: unknown): number {
   return Math.min(seconds, maxTimeoutS);
 }
 
-/** The hub's clients write `true` and `1`. */
+// The hub's clients write `true` and `1`.
 function parseFlag(fields: Fields, name: string, defaultValue: boolean): boolean {
   const value = fields[name];
   if (value === undefined || value === '') return defaultValue;

@@ -68,7 +68,7 @@ function requireTime(time: unknown, offset: UtcOffset, index: number): string {
   return formatCameraTime(time, offset);
 }
 
-/** The interface has only the standard's values. */
+// The interface has only the standard's values.
 function requireChoice(value: number, maximum: number, fieldName: string, index: number): number {
   if (value > maximum)
     throw unreadableError(`recording ${index + 1} has the ${fieldName} ${value}, which the standard does not define`);

@@ -20,7 +20,7 @@ import { videosList } from './videos-list.ts';
 import { videosUpload } from './videos-upload.ts';
 import { wakeup } from './wakeup.ts';
 
-/** The route table of the Device API, below `/api/v1`. */
+/** Returns the route table of the Device API, below `/api/v1`. */
 export const deviceApiRoutes = (deps: Deps): Route[] => [
   health(deps),
   healthCamera(deps),

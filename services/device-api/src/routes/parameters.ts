@@ -2,7 +2,7 @@ import { AppError } from '@fleet/service-kit';
 import { Type } from 'typebox';
 import { describeTimeError, parseTimestamp } from '../domain/camera-time.ts';
 
-/** An integer enum; the description explains each value. */
+/** Returns the schema of an integer enum; the description explains each value. */
 export const choiceSchema = (values: readonly number[], options: { description: string; default?: number }) =>
   Type.Integer({ enum: values, ...options });
 
@@ -48,7 +48,7 @@ export const dataType = choiceSchema([0, 1, 2, 3, 4, 5], {
 
 export const realtimeStreamTypeSchema = (description: string) => choiceSchema([0, 1], { default: 0, description });
 
-/** A time as text; `instant` converts a validated one. */
+/** Returns the schema of a time as text; `instant` converts a validated one. */
 export const timeSchema = (description: string, example = '2026-08-01T10:00:00+08:00') =>
   Type.String({
     format: 'date-time',

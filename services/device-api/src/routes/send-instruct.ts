@@ -63,9 +63,7 @@ interface PartnerDeps {
   readonly partnerTokens: PartnerTokenCache;
 }
 
-/**
- * POST `/api/device/sendInstruct`: partners' clients command the platform's terminals like devices of the vendor's hub.
- */
+// POST `/api/device/sendInstruct`: partners' clients command the platform's terminals like devices of the vendor's hub.
 export const sendInstruct = (deps: Deps, limits: RateLimits) => {
   const partnerDeps: PartnerDeps = { limits, partnerTokens: new PartnerTokenCache(deps.bus) };
   return defineRoute({
@@ -236,7 +234,7 @@ function toResultResponse(result: PartnerCommandResult, command: PartnerCommand)
   return toPartnerResponse(code, msg, hubCodes[code] ?? '', command, { ...result, _content: content });
 }
 
-/** Response of the hub for a queued command. */
+/** Returns the response of the hub for a queued command. */
 const toQueuedResponse = (commandId: string, command: PartnerCommand): PartnerResponse =>
   toPartnerResponse(partnerCodes.success, 'The device is offline. The command is queued.', '300', command, {
     result: 'queued',
@@ -244,7 +242,7 @@ const toQueuedResponse = (commandId: string, command: PartnerCommand): PartnerRe
     _content: '',
   });
 
-/** A result of the device is a response; everything else is an error of the request. */
+// A result of the device is a response; everything else is an error of the request.
 function toErrorResponse(error: unknown, command: PartnerCommand): Reply<PartnerResponse> {
   if (!(error instanceof AppError)) throw error;
   const { code, isDeviceOutcome } = toPartnerCode(error);

@@ -42,7 +42,7 @@ export const videosControl = (deps: Deps) =>
     },
   });
 
-/** The interface lists no 503 here. */
+// The interface lists no 503 here.
 function mapUnlistedStatus(error: unknown): never {
   if (error instanceof AppError && error.status === 503)
     throw new AppError('internal', error.message, { cause: error.cause ?? error });

@@ -7,7 +7,7 @@ import { abortOnShutdown, stateTimeoutMs } from './send-command.ts';
 
 const pollIntervalMs = 50;
 
-/** Message for a channel that does not stream, and for one of another account. */
+/** Returns a message for a channel that does not stream, and for one of another account. */
 export const notStreamingError = (): AppError => new AppError('not_streaming', 'The channel is not streaming.');
 
 /** Returns the media pod of a stream; waits for the first packet of a camera that has accepted. */

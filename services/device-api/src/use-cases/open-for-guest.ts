@@ -33,7 +33,7 @@ export async function openForGuest(
   }
 }
 
-/** The stream has ended, or its pod does not have it. */
+// The stream has ended, or its pod does not have it.
 const isAboutStream = (error: unknown): boolean =>
   error instanceof AppError && (error.code === 'not_streaming' || error.code === 'upstream_error');
 

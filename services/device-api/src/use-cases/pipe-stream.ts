@@ -68,7 +68,7 @@ const pingIntervalMs = 60_000;
 /** Close code of a websocket whose stream a limit has ended. */
 const limitReachedCode = 4429;
 
-/** A media pod appends a reason that viewers need to know. */
+// A media pod appends a reason that viewers need to know.
 const findClosing = ({ trailers }: IncomingMessage) =>
   trailers[stopReasonTrailer] === ('data_budget_spent' satisfies StreamStopReason)
     ? { code: limitReachedCode, reason: 'the data budget of the vehicle is spent' }

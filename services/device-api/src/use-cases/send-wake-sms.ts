@@ -43,7 +43,7 @@ export async function sendWakeSms(
   return 'sent';
 }
 
-/** With required keys the device must be recorded, so that no caller sends SMS to arbitrary numbers. */
+// With required keys the device must be recorded, so that no caller sends SMS to arbitrary numbers.
 async function isSmsAllowed({ bus, config }: WakeSmsDeps, imei: string, context: CommandContext): Promise<boolean> {
   if (config.DEVICE_API_AUTH === 'off') return true;
   const options = { timeoutMs: findDeviceTimeoutMs, correlationId: context.correlationId };

@@ -75,10 +75,8 @@ export async function startPlayback(
   );
 }
 
-/**
- * The standard responds to 0x9201 with 0x1205, the list of recordings; most cameras respond with 0x0001. The first one
- * counts: a list means success, unless it is empty.
- */
+// The standard responds to 0x9201 with 0x1205, the list of recordings; most cameras respond with 0x0001. The first one
+// counts: a list means success, unless it is empty.
 function toPlaybackOutcome(outcome: Outcome): Outcome {
   if (outcome.kind !== 'answered' || outcome.answer.message?.id !== 0x1205) return outcome;
   const result = isEmptyRecordingList(outcome.answer.message) ? 1 : 0;

@@ -69,7 +69,7 @@ class WakeUpAttempt {
     this.#queries.set(query, result);
   }
 
-  /** The outcome of a query is that of the request, unless another attempt may succeed. */
+  // The outcome of a query is that of the request, unless another attempt may succeed.
   async #onResult({ query, outcome }: QueryResult): Promise<Outcome | undefined> {
     this.#queries.delete(query);
     if (outcome.kind === 'answered' || outcome.kind === 'unreadable') return outcome;

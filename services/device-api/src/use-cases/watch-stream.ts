@@ -52,6 +52,6 @@ async function countViewer(
   };
 }
 
-/** Error of a channel with as many viewers as permitted. */
+/** Returns an error of a channel with as many viewers as permitted. */
 export const tooManyViewersError = (limit: number): AppError =>
   new AppError('quota_exceeded', `The channel has ${limit} viewers already.`, { headers: { 'Retry-After': '10' } });

@@ -44,7 +44,7 @@ const openStream = (
 ): Promise<void> =>
   openForGuest(deps, { stream: deps.guard.getGuestStream(context), open }, createCommandContext(deps, context));
 
-/** Live video of a share link's vehicle, for readers without an account. */
+// Live video of a share link's vehicle, for readers without an account.
 export const guestStreams = (deps: Deps): Route[] => [
   defineRoute({
     ...shared,

@@ -13,7 +13,7 @@ import { talk } from './talk.ts';
 import { upload } from './upload.ts';
 import { wakeup } from './wakeup.ts';
 
-/** The route table of the video service. */
+/** Returns the route table of the video service. */
 export const videoRoutes = (deps: Deps): Route[] => [
   start(deps),
   wakeup(deps),

@@ -47,7 +47,7 @@ const response = Type.Object(
 const audioAndVideo = 0;
 const videoOnly = 1;
 
-/** Talking and listening, and another media server, need the right of commands. */
+// Talking and listening, and another media server, need the right of commands.
 const isWatching = (input: Static<typeof body>): boolean => (input.data_type ?? 0) <= 1 && !namesMediaServer(input);
 
 export const start = (deps: Deps) =>

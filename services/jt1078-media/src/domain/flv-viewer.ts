@@ -207,7 +207,7 @@ export class FlvViewer implements StreamViewer {
     return oldest === undefined ? 0 : nowMs - oldest.queuedAtMs;
   }
 
-  /** First measure: at half of the permitted lag, disposable pictures (referenced by no other) are dropped. */
+  // First measure: at half of the permitted lag, disposable pictures (referenced by no other) are dropped.
   #dropIfDisposable(tag: FlvTag, nowMs: number): boolean {
     const { dropAfterMs } = this.#limits;
     if (!tag.isDisposable || dropAfterMs === null || this.#lagMs(nowMs) < dropAfterMs / 2) return false;
@@ -215,7 +215,7 @@ export class FlvViewer implements StreamViewer {
     return true;
   }
 
-  /** Live: drops a queue that is too old or too long. Video resumes with the next key frame. */
+  // Live: drops a queue that is too old or too long. Video resumes with the next key frame.
   #limitQueue(nowMs: number): void {
     const { dropAfterMs, maxQueueBytes } = this.#limits;
     if (dropAfterMs === null) return;

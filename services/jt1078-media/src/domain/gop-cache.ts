@@ -43,10 +43,8 @@ export class GopCache {
     return this.#bytes;
   }
 
-  /**
-   * While true nothing is discarded, so the first viewer of a recording gets it from the beginning. The owner must stop
-   * the input in time.
-   */
+  // While true nothing is discarded, so the first viewer of a recording gets it from the beginning. The owner must stop
+  // the input in time.
   set retainAll(value: boolean) {
     this.#retainAll = value;
   }

@@ -38,7 +38,7 @@ const talkerTimeoutMs = 10_000;
 /** Time without data after which a frame that waits for its successor is flushed. */
 const flushDelayMs = 500;
 
-/** Talk is live. */
+// Talk is live.
 const toPlayedKind = ({ kind }: StreamId): 'live' | 'history' => (kind === 'history' ? 'history' : 'live');
 
 /**

@@ -99,7 +99,7 @@ export class CameraConnection implements CameraLink {
     return false;
   }
 
-  /** Arrival time of the packets that follow. */
+  // Arrival time of the packets that follow.
   set nowMs(value: number) {
     this.#nowMs = value;
   }

@@ -151,7 +151,7 @@ class UdpPeer implements Transport {
     this.#connection.end();
   }
 
-  /** A datagram socket cannot be closed per peer. The peer is removed when it falls silent. */
+  // A datagram socket cannot be closed per peer. The peer is removed when it falls silent.
   close(): void {
     this.#options.log.debug({ remote: this.remote }, 'ignoring a UDP peer');
   }

@@ -34,7 +34,7 @@ export const streamErrors = {
   502: 'no packet or picture arrived',
 } as const;
 
-/** Error for a stream that has nothing to play. */
+/** Returns an error for a stream that has nothing to play. */
 export const noMediaError = (): AppError =>
   new AppError('upstream_error', 'The camera sends no audio or video that can be played.');
 

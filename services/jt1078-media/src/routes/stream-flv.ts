@@ -27,7 +27,7 @@ const query = Type.Object({
 });
 const params = Type.Object({ stream: streamName });
 
-/** GET /live/<sim>_<channel>.flv and /history/<sim>_<channel>.flv: the FLV of a stream on this pod. */
+// GET /live/<sim>_<channel>.flv and /history/<sim>_<channel>.flv: the FLV of a stream on this pod.
 export const flvRoutes = (deps: FlvRouteDeps): Route[] =>
   (['live', 'history'] as const).map((kind) =>
     defineRoute({

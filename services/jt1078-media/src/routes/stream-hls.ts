@@ -24,7 +24,7 @@ const segmentTimeoutMs = 9_000;
 
 const playlistType = 'application/vnd.apple.mpegurl';
 
-/** GET /live/<sim>_<channel>/index.m3u8 and the files that it lists; the same for /history. */
+// GET /live/<sim>_<channel>/index.m3u8 and the files that it lists; the same for /history.
 export const hlsRoutes = (deps: HlsRouteDeps): Route[] =>
   (['live', 'history'] as const).flatMap((kind) => [
     defineRoute({

@@ -17,9 +17,8 @@ const fragmentMs = 200;
 /** Queue length at which a recording pauses its camera, and a response of live video is closed. */
 const maxQueueBytes = { live: 16 * 1024 * 1024, history: 2 * 1024 * 1024 } as const;
 
-/**
- * GET /live/<sim>_<channel>.mp4 and /history/<sim>_<channel>.mp4: fragmented MP4 for ffmpeg, which reads no H.265 in FLV.
- */
+// GET /live/<sim>_<channel>.mp4 and /history/<sim>_<channel>.mp4: fragmented MP4 for ffmpeg, which reads no H.265 in
+// FLV.
 export const mp4Routes = (deps: StreamAccessDeps): Route[] =>
   (['live', 'history'] as const).map((kind) =>
     defineRoute({

@@ -2,7 +2,7 @@ import { AppError, defineRoute, isLoopback, type Route } from '@fleet/service-ki
 import type { MediaStream } from '../domain/media-stream.ts';
 import type { StreamRegistry } from '../domain/stream-registry.ts';
 
-/** GET /streams: streams on this pod, for its operator; available only from this machine. */
+// GET /streams: streams on this pod, for its operator; available only from this machine.
 export const streamsRoute = (registry: StreamRegistry): Route =>
   defineRoute({
     method: 'get',

@@ -32,7 +32,7 @@ const pingIntervalMs = 10_000;
 /** Close codes: of the protocol, and those that device-api forwards to the talker (docs/reference/video.md). */
 const closeCodes = { invalidData: 1007, restart: 1012, cameraLeft: 4404, busy: 4409 } as const;
 
-/** GET /talk/<sim>_<channel>: a websocket that exchanges PCM with the camera of a talk stream. */
+// GET /talk/<sim>_<channel>: a websocket that exchanges PCM with the camera of a talk stream.
 export const talkRoute = (deps: TalkRouteDeps): Route =>
   defineRoute({
     method: 'get',

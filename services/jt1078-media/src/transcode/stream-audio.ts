@@ -40,7 +40,7 @@ export class StreamAudio {
     return this.#transcoder !== null || (this.#failures === 0 && this.#transcoders.hasCapacity);
   }
 
-  /** Number of viewers that listen to transcoded audio. */
+  /** Sets the number of viewers that listen to transcoded audio. */
   set listeners(count: number) {
     this.#listeners = count;
     if (count === 0) this.#stop();

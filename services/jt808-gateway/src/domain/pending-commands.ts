@@ -214,10 +214,8 @@ export class PendingCommands {
     this.#complete(command, serial, null);
   }
 
-  /**
-   * Some terminals acknowledge each part. Most acknowledge the whole message, some of them with the serial of its first
-   * part.
-   */
+  // Some terminals acknowledge each part. Most acknowledge the whole message, some of them with the serial of its first
+  // part.
   #onPartAccepted(command: PendingCommand, serial: number): void {
     if (serial !== command.partSerials[0]) this.#partReplies = 'each';
     const awaited = this.#partReplies;

@@ -13,7 +13,7 @@ export function validateResponse(messageId: number, body: Buffer, edition: Editi
   return decoded.ok ? null : decoded.error.message;
 }
 
-/** A list may come in several messages, none of which matches the total. Whole items are sufficient. */
+// A list may come in several messages, none of which matches the total. Whole items are sufficient.
 function validateRecordings(body: Buffer): string | null {
   if (body.length < listHeaderBytes) return `0x1205 has ${body.length} bytes`;
   return (body.length - listHeaderBytes) % recordingBytes === 0 ? null : '0x1205 ends inside an item';

@@ -133,10 +133,8 @@ export class LoginHandler {
     });
   }
 
-  /**
-   * A terminal that has a code must send it. While Redis is unavailable that is unknown, so the terminal is refused and
-   * retries.
-   */
+  // A terminal that has a code must send it. While Redis is unavailable that is unknown, so the terminal is refused and
+  // retries.
   #isUnregistered(registration: Registration | null): boolean {
     return this.#options.acceptUnregistered && registration !== null && registration.epoch === null;
   }

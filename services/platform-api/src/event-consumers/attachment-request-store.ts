@@ -95,7 +95,7 @@ export class AttachmentRequestStore {
     return deletedCount === 1;
   }
 
-  /** Unclaimed requests of a terminal. */
+  /** Makes the unclaimed requests of a terminal due. */
   async makeDue(imei: string, condition: object): Promise<void> {
     const filter = { ...terminalFilter(imei), ...condition, isHeld: false } as object;
     await this.#requests.updateMany(filter, { $set: { nextAtMs: Date.now() } });

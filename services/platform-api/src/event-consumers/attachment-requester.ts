@@ -156,7 +156,7 @@ export class AttachmentRequester {
     if ((await store.countReceivedFiles(request._id)) >= request.count) await this.#finish(request, 'received');
   }
 
-  /** A stopping process does not wait for a terminal: the next replica repeats the same request. */
+  // A stopping process does not wait for a terminal: the next replica repeats the same request.
   #sendUntilStopped(request: AttachmentRequest): Promise<SendOutcome> {
     return new Promise((resolve, reject) => {
       const abort = (): void => resolve('missed');

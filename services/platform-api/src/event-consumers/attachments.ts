@@ -119,10 +119,10 @@ const firstKey = (keys: string): string =>
     .map((key) => key.trim())
     .find((key) => key !== '') ?? '';
 
-/** The first key of the setting; alarms that were requested under another one keep their number. */
+// The first key of the setting; alarms that were requested under another one keep their number.
 const deriveSecret = (encryptionKey: string): Buffer =>
   Buffer.from(hkdfSync('sha256', firstKey(encryptionKey), '', 'fleet numbers of alarms', 32));
 
-/** Not guessable, because it authorizes uploads; deterministic for each alarm. */
+// Not guessable, because it authorizes uploads; deterministic for each alarm.
 const computeAlarmNo = (secret: Buffer, notificationId: number, tagHex: string): string =>
   createHmac('sha256', secret).update(`attachments/${notificationId}/${tagHex}`).digest('hex').slice(0, 32);

@@ -91,7 +91,7 @@ async function completeKnownFile(
   await notifyAndLink(deps, vehicle, media, stored);
 }
 
-/** A file that was sent again may be on another pod; the older copy is deleted. */
+// A file that was sent again may be on another pod; the older copy is deleted.
 async function keepNewestCopy(
   deps: EventConsumerDeps,
   known: Media,

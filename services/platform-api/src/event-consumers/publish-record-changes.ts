@@ -38,7 +38,7 @@ function publishVehicleChanges(bus: Bus, { accountId, action, records }: RecordC
   );
 }
 
-/** Both accounts are notified: that of the vehicle, and that of the user who gained or lost access. */
+// Both accounts are notified: that of the vehicle, and that of the user who gained or lost access.
 function publishShareChanges(bus: Bus, { accountId, action, records }: RecordChange): void {
   const shares = records as readonly Share[];
   for (const { vehicleId, secondaryAccountId } of shares) {

@@ -132,7 +132,7 @@ const audioMediaType = 1;
 /** Events wait for the thumbnail for this long. */
 const previewWaitMs = 5_000;
 
-/** A received clip becomes a file of its vehicle. */
+// A received clip becomes a file of its vehicle.
 async function recordClip(
   deps: EventConsumerDeps,
   vehicle: Vehicle,
@@ -179,14 +179,14 @@ async function handleProgress(deps: EventConsumerDeps, change: Pick<UploadChange
   await publishDownload(deps, change.uploadId, vehicle);
 }
 
-/** The terminal was in a vehicle of another account at the request: its current owner is not notified. */
+// The terminal was in a vehicle of another account at the request: its current owner is not notified.
 const isOfOtherAccount = ({ accountId }: Vehicle, record: UploadRecord | null): boolean =>
   (record?.accountId ?? accountId) !== accountId;
 
 const externalField = ({ external }: UploadChange): { readonly external?: true } =>
   external === true ? { external } : {};
 
-/** Time span of the clip on the camera's clock; null for a deleted upload. */
+/** Returns the time span of the clip on the camera's clock; null for a deleted upload. */
 function clipTimes(record: UploadRecord | null): Readonly<Record<string, string>> {
   if (record === null) return {};
   const { clip, cameraUtcOffset } = record;

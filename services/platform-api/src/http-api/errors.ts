@@ -1,7 +1,7 @@
 import { type AppError, createErrorHandlers, type Logger } from '@fleet/service-kit';
 import type { ErrorRequestHandler, RequestHandler } from 'express';
 
-/** The error body of the Platform API (docs/reference/conventions.md). */
+/** Returns the error body of the Platform API (docs/reference/conventions.md). */
 export const renderPlatformError = (error: AppError, requestId: string) => ({
   status: error.status,
   error: error.message,

@@ -66,7 +66,7 @@ export function classifySmtpFailure(error: unknown, isHandedOver: boolean): Erro
   return new MailDeferredError('connection_failed', message, error);
 }
 
-/** Node reports untrusted certificates by many codes; all of them name the certificate, TLS or OpenSSL. */
+// Node reports untrusted certificates by many codes; all of them name the certificate, TLS or OpenSSL.
 const isCertificateFailure = (error: unknown): boolean => {
   const { code, originalCode = code } = error as { code?: string; originalCode?: string };
   return /CERT|SSL|TLS|SELF_SIGNED|LEAF_SIGNATURE/.test(originalCode ?? '');

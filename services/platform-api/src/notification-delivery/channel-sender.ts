@@ -127,7 +127,7 @@ export class ChannelSender {
   }
 }
 
-/** Names of geofences are visible to users of the account, except its drivers. */
+// Names of geofences are visible to users of the account, except its drivers.
 function toRecipientResponse({ user }: Recipient, { accountId, addressForOthers, notification }: NotificationRaised) {
   const response = notification as NotificationResponse;
   const isOwn = user.accountId === accountId && user.role !== 'driver';

@@ -69,7 +69,7 @@ interface FcmError {
   };
 }
 
-/** The device or its token is unknown to this project: no message can be delivered. */
+// The device or its token is unknown to this project: no message can be delivered.
 function isUnregisteredToken(status: number, response: unknown): boolean {
   const { error } = (typeof response === 'object' && response !== null ? response : {}) as FcmError;
   const details = error?.details ?? [];
@@ -80,7 +80,7 @@ function isUnregisteredToken(status: number, response: unknown): boolean {
   return status === 400 && (names.includes('message.token') || /registration token/i.test(error?.message ?? ''));
 }
 
-/** `message` of `messages:send`: high priority; a later one of the same vehicle and type replaces a pending one. */
+// `message` of `messages:send`: high priority; a later one of the same vehicle and type replaces a pending one.
 const toFcmMessage = ({ token, title, body, collapseKey, data }: PushMessage) => ({
   token,
   notification: { title, body },

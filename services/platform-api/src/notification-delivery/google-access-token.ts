@@ -11,7 +11,7 @@ const renewBeforeMs = 5 * minuteMs;
 
 const base64url = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
 
-/** Signed statement for which Google grants an access token (RFC 7523). */
+/** Returns a signed statement for which Google grants an access token (RFC 7523). */
 function createAssertion(account: ServiceAccount, nowMs: number): string {
   const issuedAt = Math.floor(nowMs / 1_000);
   const { private_key_id: kid } = account;
@@ -41,7 +41,7 @@ export class GoogleAccessToken {
     this.#now = now;
   }
 
-  /** Concurrent callers share one request. */
+  // Concurrent callers share one request.
   get(): Promise<string> {
     if (this.#token !== undefined && this.#now() < this.#token.untilMs) return Promise.resolve(this.#token.value);
     this.#pendingRequest ??= this.#requestToken().finally(() => {

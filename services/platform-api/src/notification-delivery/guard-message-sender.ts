@@ -13,7 +13,7 @@ export interface GuardedSender {
   stop(): void;
 }
 
-/** The installation's own sender behind a circuit breaker. */
+/** Returns the installation's own sender behind a circuit breaker. */
 export function guardMessageSender(
   name: string,
   sender: MessageSender,

@@ -15,7 +15,7 @@ export interface AcceptedText {
  */
 export interface PlatformMessageSender {
   send(message: Message): Promise<AcceptedText | null>;
-  /** False if messages of a kind only go to the log. */
+  /** Returns false if messages of a kind only go to the log. */
   delivers(kind: Message['kind']): boolean;
 }
 

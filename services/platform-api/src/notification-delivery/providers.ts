@@ -46,7 +46,7 @@ export interface Providers {
   stop(): void;
 }
 
-/** `log`, and the configured providers. */
+// `log`, and the configured providers.
 export function createProviders(
   config: Config,
   deps: { readonly log: Logger; readonly messages: MessageSender },

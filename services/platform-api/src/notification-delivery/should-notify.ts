@@ -54,7 +54,7 @@ export function shouldNotify({
   );
 }
 
-/** The user's setting for the vehicle counts unless the channel is disabled; by default that for all vehicles. */
+// The user's setting for the vehicle counts unless the channel is disabled; by default that for all vehicles.
 function isChannelSelected(
   channel: NotifyChannel,
   preference: WantedNotifications,

@@ -25,7 +25,7 @@ export interface SmsProvider {
   stop(): void;
 }
 
-/** The configured provider. */
+/** Returns the configured provider. */
 export function createSmsProvider(
   settings: DeliverySettings,
   messages: MessageSender,
@@ -81,7 +81,7 @@ const formType = 'application/x-www-form-urlencoded';
 const basicAuth = (user: string | undefined, password: string | undefined): string =>
   `Basic ${Buffer.from(`${user ?? ''}:${password ?? ''}`).toString('base64')}`;
 
-/** The operator must correct a rejected key, and the message waits; any other fault is the message's own. */
+// The operator must correct a rejected key, and the message waits; any other fault is the message's own.
 function throwRejection(provider: string, status: number): never {
   if (status === 401 || status === 403) throw new TransientSendError(`${provider} returned ${status}`);
   throw new PermanentSendError(`${provider} returned ${status}`);

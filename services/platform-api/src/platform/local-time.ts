@@ -63,7 +63,7 @@ export function toLocalTime(timezone: string, atMs: number): LocalTime {
   return { weekday: ((((day + 3) % 7) + 7) % 7) + 1, minuteOfDay: Math.floor((localMs - day * dayMs) / minuteMs), day };
 }
 
-/** True for the name of a time zone that this machine knows. */
+/** Returns true for the name of a time zone that this machine knows. */
 export function isTimezone(name: string): boolean {
   try {
     return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone !== '' && !/^[+-]/.test(name);

@@ -22,7 +22,7 @@ export function parseTimestamp(input: string | undefined, name: string): Date | 
   });
 }
 
-/** JavaScript parses 30 February as 2 March. */
+// JavaScript parses 30 February as 2 March.
 function isExistingDate(text: string): boolean {
   const day = /^(\d{4})-(\d{2})-(\d{2})/.exec(text);
   if (day === null) return true;

@@ -99,10 +99,8 @@ export interface Rule<S = unknown> {
    * Whether it also receives partner heartbeats, as reports at the last position with the heartbeat's time and values.
    */
   readonly takesHeartbeats?: true;
-  /**
-   * `state` is undefined at a vehicle's first report, and never changed in place. (A method, so that rules with
-   * different states fit in one list.)
-   */
+  // `state` is undefined at a vehicle's first report, and never changed in place. (A method, so that rules with
+  // different states fit in one list.)
   step(state: S | undefined, report: Report, context: RuleContext): Outcome<S>;
 }
 
@@ -112,7 +110,7 @@ export const dedupeKeyOf = (
   { type, subject, atMs }: Pick<Finding, 'type' | 'subject' | 'atMs'>,
 ): string => `${imei ?? 'none'}:${type}:${subject}:${atMs}`;
 
-/** No findings. */
+/** Returns no findings. */
 export const noFindings = <S>(state: S | undefined): Outcome<S> => ({
   state,
   findings: [],

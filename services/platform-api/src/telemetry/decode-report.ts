@@ -198,10 +198,8 @@ const toDisplayImei = (phone: string): string => {
 const isPosition = (latitude: number, longitude: number): boolean =>
   Math.abs(latitude) <= 90 && Math.abs(longitude) <= 180 && !(latitude === 0 && longitude === 0);
 
-/**
- * Equal for a report that came alone or in a batch: derived from its values, because the raw bytes of a batch's items
- * are not stored.
- */
+// Equal for a report that came alone or in a batch: derived from its values, because the raw bytes of a batch's items
+// are not stored.
 function hashOf(location: LocationReport): string {
   const { extras, extrasTrailing, ...base } = location;
   const hash = createHash('sha1').update(JSON.stringify(base));

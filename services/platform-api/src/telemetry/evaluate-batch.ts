@@ -108,7 +108,7 @@ export const belongsTo = (
   (accountId === null || accountId === known.vehicle.accountId) &&
   hadTerminalAt(known.vehicle, receivedAtMs);
 
-/** Another vehicle with the terminal, a new assignment and another stream start with a new state. */
+// Another vehicle with the terminal, a new assignment and another stream start with a new state.
 function currentState(
   state: VehicleState | undefined,
   { vehicle }: VehicleContext,

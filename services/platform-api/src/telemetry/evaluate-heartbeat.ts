@@ -85,7 +85,7 @@ export function nextState(
   return { location: withState(location), heartbeat, latestReadings };
 }
 
-/** State of a device that sent heartbeats before its first position. */
+/** Returns the state of a device that sent heartbeats before its first position. */
 const withoutPosition = ({ displayImei, timestamp, receivedAtMs }: DecodedHeartbeat): LastLocation => ({
   imei: displayImei,
   latitude: 0,

@@ -138,7 +138,7 @@ type Located = Pick<LastLocation, 'latitude' | 'longitude' | 'gpsValid'>;
 
 const coordinatesOf = ({ latitude, longitude }: Located) => ({ latitude, longitude });
 
-/** Without a fix terminals send 0, 0: the vehicle keeps its last position, marked as invalid. */
+// Without a fix terminals send 0, 0: the vehicle keeps its last position, marked as invalid.
 function positionWithFallback(before: VehicleState | null, position: Located) {
   const isNowhere = !position.gpsValid && position.latitude === 0 && position.longitude === 0;
   return coordinatesOf(isNowhere && before !== null ? before.location : position);

@@ -42,7 +42,7 @@ export function publishPositions(
   return returned;
 }
 
-/** `previous`: the earlier state if its change is published. */
+// `previous`: the earlier state if its change is published.
 function eventsOf(
   { known, state: { location: newest } }: VehicleUpdate,
   { state, stateSinceMs }: { readonly state: LocationResponse['state']; readonly stateSinceMs: number | null },

@@ -70,9 +70,7 @@ class AccountFeed {
     }
   }
 
-  /**
-   * Both accounts get events of a share; the other account leaves the decision to the visibility of the user concerned.
-   */
+  // Both accounts get events of a share; the other account leaves the decision to the visibility of the user concerned.
   async #offerIfOwned(event: OutgoingEvent): Promise<void> {
     const { accountId, vehicleId } = event;
     try {

@@ -82,7 +82,7 @@ export function parseClientMessage(text: string): ClientMessage | { readonly fau
 const isFields = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** An invalid id is treated as absent: the message itself may be valid. */
+// An invalid id is treated as absent: the message itself may be valid.
 function parseId(id: unknown): MessageId {
   if (typeof id === 'string') return id.slice(0, maxIdLength);
   return typeof id === 'number' && Number.isFinite(id) ? id : null;

@@ -20,7 +20,7 @@ export async function loadVisibility(deps: LoadDeps, holder: TokenHolder): Promi
   return typeof found === 'string' ? found : loadSnapshot(deps, found.caller, toBoundKey(found));
 }
 
-/** A dashboard key is valid everywhere, and permanently. */
+// A dashboard key is valid everywhere, and permanently.
 const toBoundKey = ({ key, homeAccountId }: TokenUser): BoundApiKey | null =>
   key === null || key.sealedDashboardKey !== null
     ? null

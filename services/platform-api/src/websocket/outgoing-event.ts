@@ -6,7 +6,7 @@ import { toThumbnailUrl } from '../domains/media/responses.ts';
 import { toEvent, toViewerEvent, type UrlOf, withoutDriver } from '../domains/notifications/responses.ts';
 import type { Notification } from '../domains/notifications/schema.ts';
 
-/** A websocket message: `{ type, ts, data }`. */
+/** Returns a websocket message: `{ type, ts, data }`. */
 export const encodeMessage = (type: string, data: unknown, tsMs = Date.now()): Buffer =>
   Buffer.from(JSON.stringify({ type, ts: tsMs, data }));
 
@@ -54,7 +54,7 @@ export class OutgoingEvent {
     return this.type === 'vehicle' && (this.data['action'] === 'shared' || this.data['action'] === 'unshared');
   }
 
-  /** Without URLs of a viewer, the event has none. */
+  // Without URLs of a viewer, the event has none.
   messageFor(audience: Audience, urls: ViewerUrls = noUrls): Buffer {
     const ownUrls = this.#findUrls(urls);
     if (ownUrls !== null) return encodeMessage(this.type, ownUrls(dataFor(audience, this.type, this.data)), this.atMs);
@@ -87,7 +87,7 @@ type Data = Readonly<Record<string, unknown>>;
 
 const mediaFiles = ({ media }: Data): readonly { readonly id: number }[] => (Array.isArray(media) ? media : []);
 
-/** Each viewer with access to a file gets an own URL. */
+// Each viewer with access to a file gets an own URL.
 function withFileUrls(type: LiveEventType, data: Data, urlOf: NonNullable<UrlOf>): Data {
   if (type === 'media') {
     const url = urlOf(Number(data['id']));

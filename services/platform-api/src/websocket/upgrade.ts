@@ -56,7 +56,7 @@ export function rejectUpgrade(socket: Duplex, status: number, error: string): vo
 /** Returns whether a proxy at this hop is trusted. */
 type TrustedProxy = (address: string, hop: number) => boolean;
 
-/** The same proxies as for requests. */
+// The same proxies as for requests.
 export const trustedProxies = (trustProxy: string): TrustedProxy =>
   createApp({ trustProxy }).get('trust proxy fn') as TrustedProxy;
 

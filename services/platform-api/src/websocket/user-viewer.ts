@@ -184,7 +184,7 @@ export class UserViewer implements FeedViewer, VisibilityListener {
     }
   }
 
-  /** Ids that are not visible are omitted, as in all lists. */
+  // Ids that are not visible are omitted, as in all lists.
   async #visibleVehicles(vehicles: Selection['vehicles']): Promise<Selection['vehicles']> {
     if (vehicles === 'all' || vehicles.length === 0) return vehicles;
     return visibleVehicleIds(this.#deps, this.#visibility.caller, vehicles);

@@ -17,7 +17,7 @@ import {
 export interface VisibilityListener {
   /** The visibility was read again. */
   visibilityChanged(changes: ShareChanges): void;
-  /** The user lost access, or the visibility cannot be read. */
+  // The user lost access, or the visibility cannot be read.
   visibilityEnded(why: 'refused' | 'unknown'): void;
 }
 

@@ -123,13 +123,13 @@ export class VisibilityCache {
     this.#refresher.schedule([...this.#visibilities.values()].filter(isAffected));
   }
 
-  /** The event that drops cached principals was missed, too. */
+  // The event that drops cached principals was missed, too.
   #invalidateMissed(isAffected: (visibility: UserVisibility) => boolean): void {
     this.#deps.principals.invalidateAll();
     this.#invalidate(isAffected);
   }
 
-  /** Oldest first, and not all at once. */
+  // Oldest first, and not all at once.
   #refreshStale(): void {
     const staleBeforeMs = performance.now() - maxAgeMs;
     const stale = [...this.#visibilities.values()]
@@ -140,7 +140,7 @@ export class VisibilityCache {
     this.#refresher.refresh(stale.filter((visibility) => this.#isCached(visibility)));
   }
 
-  /** A new client is checked again, while the connections may take their time to close. */
+  // A new client is checked again, while the connections may take their time to close.
   #end(visibility: UserVisibility, why: Parameters<VisibilityListener['visibilityEnded']>[0]): void {
     this.#evict(visibility);
     visibility.end(why);

@@ -139,7 +139,7 @@ export function openClips(deps: ClipsDeps): Clips {
   };
 }
 
-/** One core stays free for receiving from cameras. */
+// One core stays free for receiving from cameras.
 const limitConcurrency = ({ MP4_PARALLEL }: Settings): number =>
   Math.min(MP4_PARALLEL, Math.max(1, availableParallelism() - 1));
 

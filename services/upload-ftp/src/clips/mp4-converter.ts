@@ -122,7 +122,7 @@ export class Mp4Converter {
     }
   }
 
-  /** The copied files, the parts and the result may exist at the same time. */
+  // The copied files, the parts and the result may exist at the same time.
   async #assertFreeSpace(clipBytes: number): Promise<void> {
     const free = await (this.#options.freeBytes ?? readFreeBytes)(this.#options.workDir);
     if (free < clipBytes * 3) throw createDiskFullError(`${free} bytes are free, the clip has ${clipBytes}`);

@@ -165,7 +165,7 @@ const notFinishedError = (): AppError =>
     headers: { 'Retry-After': '5' },
   });
 
-/** Only a clip that ffmpeg cannot read is refused for good; everything else can be retried. */
+// Only a clip that ffmpeg cannot read is refused for good; everything else can be retried.
 function toOutcome(error: unknown): Mp4Outcome {
   const isUnreadable = error instanceof AppError && error.code === 'unreadable_document';
   const isTimeout = error instanceof AppError && error.cause instanceof FfmpegError && error.cause.isTimeout;

@@ -102,7 +102,7 @@ async function joinSegments(options: RemuxOptions, segments: readonly Segment[],
 
 const mp4Options = ['-map_metadata -1', '-map_chapters -1', '-fflags +bitexact', '-f mp4'];
 
-/** Apple players recognize H.265 in MP4 only by this tag. */
+// Apple players recognize H.265 in MP4 only by this tag.
 const getVideoTagOptions = (segment: Segment | undefined): string[] =>
   segment?.probes[0].video === 'hevc' ? ['-tag:v hvc1'] : [];
 

@@ -59,7 +59,7 @@ export function evaluateUpload(
     : evaluateTimeouts(record, completeFiles, timeouts, nowMs);
 }
 
-/** Only the camera knows the state of a transfer to another server, so silence does not count. */
+// Only the camera knows the state of a transfer to another server, so silence does not count.
 function evaluateExternalTimeouts(record: UploadRecord, timeouts: UploadTimeouts, nowMs: number): UploadDecision {
   if (record.status === 'paused')
     return nowMs - record.changedAtMs >= timeouts.pausedTimeoutMs ? failed('paused too long') : wait;

@@ -14,10 +14,8 @@ import type { Connection } from './ftp-srv-internals.ts';
 import { createPassivePortFinder } from './passive-ports.ts';
 import { replacePassiveServer } from './passive-server.ts';
 
-/**
- * The commands that cameras use. All others get 502. RETR and DELE are excluded on purpose, because clips are only
- * uploaded.
- */
+// The commands that cameras use. All others get 502. RETR and DELE are excluded on purpose, because clips are only
+// uploaded.
 const allowedCommands = (
   'USER PASS AUTH PBSZ PROT TYPE PASV EPSV PORT EPRT STOR APPE REST SIZE NOOP QUIT PWD XPWD CWD XCWD CDUP XCUP MKD XMKD ' +
   'RNFR RNTO SYST FEAT OPTS MODE STRU ALLO ABOR LIST NLST'

@@ -34,7 +34,7 @@ const query = Type.Object({
   signature: Type.Optional(Type.String({ description: 'hex HMAC-SHA256 of clip/<uploadId>/<format>/<expires>' })),
 });
 
-/** GET /clips/<upload>/<original|mp4>: the video of a completed upload, for services that sign the URL. */
+// GET /clips/<upload>/<original|mp4>: the video of a completed upload, for services that sign the URL.
 export const clipRoute = (deps: ClipRouteDeps) =>
   defineRoute({
     method: 'get',

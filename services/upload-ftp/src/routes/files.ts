@@ -19,7 +19,7 @@ const query = Type.Object({
   signature: Type.Optional(Type.String({ description: 'hex HMAC-SHA256 of file/<imei>/<fileId>/<expires>' })),
 });
 
-/** GET /files/<imei>/<fileId>: a picture of a terminal or an attachment of an alarm, for services that sign the URL. */
+// GET /files/<imei>/<fileId>: a picture of a terminal or an attachment of an alarm, for services that sign the URL.
 export const fileRoute = ({ sources, signingSecret }: FileRouteDeps) =>
   defineRoute({
     method: 'get',

@@ -159,7 +159,7 @@ export class ObjectStore {
   }
 }
 
-/** HEAD responses have no body with details beyond 404. */
+// HEAD responses have no body with details beyond 404.
 const isNotFoundError = (error: unknown): boolean =>
   error instanceof NoSuchKey ||
   error instanceof NotFound ||

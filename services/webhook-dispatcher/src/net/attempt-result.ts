@@ -13,7 +13,7 @@ export interface AttemptResult {
 /** Progress of a connection. */
 export type Phase = 'connecting' | 'securing' | 'established';
 
-/** True for a 2xx response that was read completely, or exceeded the limit. */
+/** Returns true for a 2xx response that was read completely, or exceeded the limit. */
 export const isSuccess = ({ statusCode, errorCode }: Pick<AttemptResult, 'statusCode' | 'errorCode'>): boolean =>
   errorCode === null && statusCode !== null && statusCode >= 200 && statusCode < 300;
 

@@ -42,7 +42,7 @@ export class Attempts {
     this.#leaseMs = deps.send.attemptTimeoutMs + leaseSlackMs;
   }
 
-  /** End of a claim that starts now. */
+  /** Returns the end of a claim that starts now. */
   leaseUntilMs(nowMs = Date.now()): number {
     return nowMs + this.#leaseMs;
   }
@@ -70,7 +70,7 @@ export class Attempts {
     }
   }
 
-  /** `isPlanned`: the delivery is scheduled, until no later attempt is. */
+  // `isPlanned`: the delivery is scheduled, until no later attempt is.
   async #run(bulkhead: EndpointBulkhead, deliveryId: string, isScheduled: boolean): Promise<void> {
     const { records } = this.#deps;
     const untilMs = this.leaseUntilMs();

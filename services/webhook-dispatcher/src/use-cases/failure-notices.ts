@@ -50,7 +50,7 @@ export class FailureNotices {
     await Promise.allSettled(this.#inFlight.values());
   }
 
-  /** One replica at a time: two would send two mails. */
+  // One replica at a time: two would send two mails.
   async #claimAndNotify(webhookId: number): Promise<void> {
     const { records } = this.#deps;
     const claim = `notice-of-${webhookId}`;

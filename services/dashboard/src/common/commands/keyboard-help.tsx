@@ -20,7 +20,7 @@ const rows = [
   { name: 'close', keys: ['Esc'] },
 ] as const;
 
-/** The table of keys, with the switch for single keys. */
+/** Shows the table of keys, with the switch for single keys. */
 export function KeyboardHelp({ onClose }: { onClose: () => void }) {
   const { t } = useTranslation();
   const { api } = useSession();

@@ -1,7 +1,7 @@
 import { Button, Group } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 
-/** The buttons below a form in a dialog: cancel and save. */
+/** Shows the buttons below a form in a dialog: cancel and save. */
 export function FormButtons({ isSaving, onCancel }: { isSaving: boolean; onCancel: () => void }) {
   const { t } = useTranslation();
   return (

@@ -14,7 +14,7 @@ export const isTypedName = (name: string, text: string): boolean => {
   return normalize(name) === normalize(text);
 };
 
-/** Field that confirms an action without undo: the name of the record must be typed. */
+/** Shows a field that confirms an action without undo: the name of the record must be typed. */
 export function TypedName({ name, value, onChange }: TypedNameProps) {
   const { t } = useTranslation();
   return (

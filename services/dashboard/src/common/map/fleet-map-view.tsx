@@ -30,7 +30,7 @@ interface FleetMapViewProps {
   readonly onReady: (map: FleetMap | null) => void;
 }
 
-/** The live map of all vehicles. Without WebGL 2 it gives the reason; the list beside it has the same facts. */
+/** Shows the live map of all vehicles. Without WebGL 2 it gives the reason; the list beside it has the same facts. */
 export function FleetMapView(props: FleetMapViewProps) {
   const { t } = useTranslation();
   const container = useRef<HTMLDivElement>(null);

@@ -38,7 +38,7 @@ export class FramePacer {
     }, delayMs);
   }
 
-  /** A slow graphics card blocks the page only after a frame was drawn, so the time to the next one counts. */
+  // A slow graphics card blocks the page only after a frame was drawn, so the time to the next one counts.
   #measureFrame(): void {
     this.#map.once('render', () => {
       const startMs = performance.now();

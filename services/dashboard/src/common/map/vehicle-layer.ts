@@ -49,7 +49,7 @@ export class VehicleLayer implements CustomLayerInterface {
     this.#colors = colors;
   }
 
-  /** The marks have changed: the next frame uploads them. */
+  // The marks have changed: the next frame uploads them.
   invalidate(): void {
     this.#isUploadDue = true;
   }

@@ -249,7 +249,7 @@ export class Session {
     return stored === null ? null : (JSON.parse(stored) as Customer);
   }
 
-  /** The choice survives a reload of this tab, and no log-out. */
+  // The choice survives a reload of this tab, and no log-out.
   #setCustomer(customer: Customer | null): void {
     if (this.#state.kind !== 'signedIn') return;
     if (customer === null) sessionStorage.removeItem(customerName);

@@ -6,7 +6,7 @@ import { useFormat } from '../format/preferences-context.ts';
 import { useSession } from '../session/session-context.ts';
 import { Empty, Failure, Loading } from '../ui/states.tsx';
 
-/** Live share links of one vehicle, or of all, with their views; each can be revoked. */
+/** Shows live share links of one vehicle, or of all, with their views; each can be revoked. */
 export function ShareLinks({ vehicleId }: { vehicleId?: number }) {
   const { t } = useTranslation('sharing');
   const { api } = useSession();

@@ -6,7 +6,7 @@ import {
 } from '@mantine/core';
 import { colors, toCssVariables } from './tokens.ts';
 
-/** Mantine requires ten shades; every component uses the one that the token gives. */
+// Mantine requires ten shades; every component uses the one that the token gives.
 const shades = (color: string): MantineColorsTuple => [
   color,
   color,

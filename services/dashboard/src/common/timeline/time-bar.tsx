@@ -43,7 +43,7 @@ const keySteps: Readonly<Record<string, number>> = {
 /** Shift makes ten seconds a minute. */
 const shiftFactor = 6;
 
-/** The time bar of a day: lanes on a canvas below a slider. The wheel zooms, dragging moves the playhead. */
+/** Shows the time bar of a day: lanes on a canvas below a slider. The wheel zooms, dragging moves the playhead. */
 export function TimeBar(props: TimeBarProps) {
   const { day, timeZone, playhead, lanes, selection } = props;
   const area = useRef<HTMLDivElement>(null);

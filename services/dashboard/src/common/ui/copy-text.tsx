@@ -1,7 +1,7 @@
 import { Button, CopyButton } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 
-/** A button that copies a text and confirms it. */
+/** Shows a button that copies a text and confirms it. */
 export function CopyText({ text, label }: { text: string; label?: string }) {
   const { t } = useTranslation();
   return (

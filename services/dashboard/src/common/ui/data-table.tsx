@@ -51,7 +51,7 @@ function sortRows<Row>(rows: readonly Row[], columns: readonly Column<Row>[], so
   });
 }
 
-/** The table of every list: sorting, selection, and only the rows that fit on the screen. */
+/** Shows the table of every list: sorting, selection, and only the rows that fit on the screen. */
 export function DataTable<Row>({
   label,
   columns,

@@ -27,7 +27,7 @@ async function runAction(imei: string, action: Action): Promise<string | undefin
   return response.ok ? undefined : ((await response.json()) as { error: string }).error;
 }
 
-/** Menu of a local start: makes the simulated vehicles raise alarms, fall asleep or refuse commands. */
+/** Shows the menu of a local start: makes the simulated vehicles raise alarms, fall asleep or refuse commands. */
 export function DemoMenu() {
   const { t } = useTranslation();
   const queries = useQueryClient();

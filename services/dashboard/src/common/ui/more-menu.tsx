@@ -11,7 +11,7 @@ const MorePages = lazy(() => import('./more-pages.tsx').then((module) => ({ defa
 const names = ['drivers', 'groups', 'geofences', 'routes', 'sharing', 'devices'] as const;
 export type MorePage = (typeof names)[number];
 
-/** Entry of the navigation for further pages. The list is loaded when it is first opened. */
+/** Shows the entry of the navigation for further pages. The list is loaded when it is first opened. */
 export function MoreMenu() {
   const { t } = useTranslation();
   const router = useRouter();

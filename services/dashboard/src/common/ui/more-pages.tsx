@@ -20,7 +20,7 @@ interface MorePagesProps {
   readonly target: ReactElement;
 }
 
-/** The menu of further pages. Opens as soon as it is loaded. */
+/** Shows the menu of further pages. Opens as soon as it is loaded. */
 export function MorePages({ pages, target }: MorePagesProps) {
   const { t } = useTranslation();
   return (

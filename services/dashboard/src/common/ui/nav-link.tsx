@@ -10,7 +10,7 @@ interface NavLinkProps {
   readonly isSecondary?: boolean;
 }
 
-/** One entry of the main navigation. */
+/** Shows one entry of the main navigation. */
 export function NavLink({ to, icon, label, badge, isSecondary = false }: NavLinkProps) {
   return (
     <Link to={to} activeProps={{ 'aria-current': 'page' }} className={isSecondary ? 'nav-secondary' : undefined}>

@@ -4,7 +4,7 @@ import { useTranslation } from 'react-i18next';
 import { useMe } from '../session/session-context.ts';
 import { Empty } from './states.tsx';
 
-/** The page for a direct link that the user's role does not permit. */
+/** Shows the page for a direct link that the user's role does not permit. */
 export function NoPermission() {
   const { t } = useTranslation();
   const { role } = useMe();

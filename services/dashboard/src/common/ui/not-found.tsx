@@ -3,7 +3,7 @@ import { Link } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
 import { Empty } from './states.tsx';
 
-/** The page for addresses without a route. */
+/** Shows the page for addresses without a route. */
 export function NotFound() {
   const { t } = useTranslation();
   return (

@@ -16,7 +16,7 @@ interface PageTabsProps {
   readonly onChange: (name: string) => void;
 }
 
-/** The tabs of a page. Only the current one is rendered. */
+/** Shows the tabs of a page. Only the current one is rendered. */
 export function PageTabs({ tabs, current, label: listLabel, onChange }: PageTabsProps) {
   return (
     <Tabs value={current} keepMounted={false} onChange={(name) => onChange(name ?? current)}>

@@ -64,7 +64,7 @@ export class FlvPlayer {
     this.#player.destroy();
   }
 
-  /** The player reports KiB a second. */
+  // The player reports KiB a second.
   #countData(speedKib: number, onData: FlvPlayerOptions['onData']): void {
     const nowMs = performance.now();
     const seconds = (nowMs - this.#statisticsAtMs) / 1_000;

@@ -10,7 +10,7 @@ import './day.css';
 
 const route = getRouteApi('/app/vehicles/$vehicleId/day/$date');
 
-/** The replay of one day of a vehicle. */
+/** Shows the replay of one day of a vehicle. */
 export function DayPage() {
   const { vehicleId } = route.useParams();
   const vehicle = useVehicle(Number(vehicleId));

@@ -20,7 +20,7 @@ const route = getRouteApi('/app/map');
 /** The address follows the map this long after its last move. */
 const addressDelayMs = 700;
 
-/** The live map: every visible vehicle, the list with its filters, and a panel for the selected one. */
+/** Shows the live map: every visible vehicle, the list with its filters, and a panel for the selected one. */
 export function MapPage() {
   const { t } = useTranslation('map');
   const search = route.useSearch();

@@ -16,14 +16,14 @@ import './media.css';
 const mediaRoute = getRouteApi('/app/media');
 const vehicleRoute = getRouteApi('/app/vehicles/$vehicleId/media');
 
-/** All clips, pictures and videos that the user may see. */
+/** Shows all clips, pictures and videos that the user may see. */
 export function MediaPage() {
   const search = mediaRoute.useSearch();
   const navigate = mediaRoute.useNavigate();
   return <MediaContent search={search} onChange={(next) => void navigate({ search: next, replace: true })} />;
 }
 
-/** The files of one vehicle. */
+/** Shows the files of one vehicle. */
 export function VehicleMediaPage() {
   const vehicle = Number(vehicleRoute.useParams().vehicleId);
   const search = vehicleRoute.useSearch();

@@ -12,7 +12,7 @@ import { Empty, Failure, Loading } from '../../common/ui/states.tsx';
 const pageSize = 50;
 type Channel = '' | 'sms' | 'voice';
 
-/** Text messages and calls with the account, newest first. */
+/** Shows text messages and calls with the account, newest first. */
 export function MessagesPage() {
   const can = useCan();
   return can('fleet') ? <MessageLog /> : <NoPermission />;

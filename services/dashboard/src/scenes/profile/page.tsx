@@ -22,7 +22,7 @@ const contents: Readonly<Record<(typeof tabs)[number], ReactNode>> = {
   webhooks: <WebhooksTab />,
 };
 
-/** The user's own record, preferences, sessions and webhooks. */
+/** Shows the user's own record, preferences, sessions and webhooks. */
 export function ProfilePage() {
   const { t } = useTranslation('profile');
   const { tab } = route.useParams();

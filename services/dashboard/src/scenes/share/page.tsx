@@ -18,7 +18,7 @@ const api = createPlatformClient({
   getCredentials: () => ({ apiKey: null, accessToken: null }),
 });
 
-/** One vehicle for a guest: map, state and time of arrival. */
+/** Shows one vehicle for a guest: map, state and time of arrival. */
 export function SharePage() {
   const { t, i18n } = useTranslation('share');
   const { slug } = route.useParams();

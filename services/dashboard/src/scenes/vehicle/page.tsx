@@ -14,7 +14,7 @@ import { Failure, Loading } from '../../common/ui/states.tsx';
 import { isVehicleTab, type VehicleTab, vehicleTabs } from './tabs.ts';
 import './vehicle.css';
 
-/** One vehicle, with a tab for each of its parts. The address names the tab. */
+/** Shows one vehicle, with a tab for each of its parts. The address names the tab. */
 export function VehiclePage() {
   const { vehicleId, tab = 'overview' } = useParams({ strict: false });
   const { api } = useSession();

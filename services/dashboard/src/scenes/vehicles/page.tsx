@@ -23,7 +23,7 @@ const route = getRouteApi('/app/vehicles');
 
 type Dialog = { readonly kind: 'add'; readonly imei: string } | { readonly kind: 'import' } | { readonly kind: 'find' };
 
-/** All visible vehicles as a table. Filters, sorting and columns are in the address. */
+/** Shows all visible vehicles as a table. Filters, sorting and columns are in the address. */
 export function VehiclesPage() {
   const { t } = useTranslation('vehicles');
   const can = useCan();

@@ -18,7 +18,10 @@ const defaultLayout = 4;
 const isSame = (one: Camera | null, other: Camera): boolean =>
   one?.vehicleId === other.vehicleId && one.channelId === other.channelId;
 
-/** A wall of 1, 4, 9 or 16 cameras: sub streams in the grid, the main stream in a single tile, one tile with sound. */
+/**
+ * Shows a wall of 1, 4, 9 or 16 cameras: sub streams in the grid, the main stream in a single tile, one tile with
+ * sound.
+ */
 export function VideoPage() {
   const { t } = useTranslation('video');
   const vehicles = useVehicles();

@@ -67,7 +67,7 @@ export class TalkTurns {
     this.#subscription.stop();
   }
 
-  /** The event may have been lost. Without Redis a talk continues. */
+  // The event may have been lost. Without Redis a talk continues.
   async #renew(imei: string, holder: TalkHolder, lost: AbortController): Promise<void> {
     try {
       if (!(await renewTurn(this.#redis, imei, holder, turnTtlMs))) lost.abort();

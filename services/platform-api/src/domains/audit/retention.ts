@@ -27,7 +27,7 @@ export const purgeEntries = (records: RecordStore, slice: JobSlice, nowMs = Date
     slice,
   );
 
-/** Deleted records no longer match the condition, so the next slice needs no position of its own. */
+// Deleted records no longer match the condition, so the next slice needs no position of its own.
 async function purgeOld<T extends { readonly _id: string | number }>(
   database: Database,
   collection: Collection<T>,

@@ -20,7 +20,7 @@ type ForgotPasswordDeps = PasswordDeps & Pick<Deps, 'limits'>;
 
 const hashToken = (token: string): string => createHash('sha256').update(token).digest('hex');
 
-/** The token is in the fragment, which browsers send to no server, so that no log contains it. */
+// The token is in the fragment, which browsers send to no server, so that no log contains it.
 async function createResetLink(
   deps: PasswordDeps,
   user: User,

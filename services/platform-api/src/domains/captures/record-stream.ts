@@ -24,7 +24,7 @@ const viewerPollIntervalMs = 100;
 const mainStream = 0;
 const subStream = 1;
 
-/** Longest time of `recordStream` without the start of the stream. */
+/** Returns the longest time of `recordStream` without the start of the stream. */
 export const recordingTimeoutMs = ({ durationSeconds }: Pick<Capture, 'durationSeconds'>): number =>
   durationSeconds * 1000 + recordingOverheadMs;
 

@@ -28,7 +28,7 @@ export function pictureFormat(quality: CaptureOptions['quality'], edition: Editi
   return quality === 'MAX' && edition === '2019' ? { ...format, resolution: highestResolution } : format;
 }
 
-/** Number of files that complete a capture. */
+/** Returns the number of files that complete a capture. */
 export function expectedFiles({ kind, count, method, multimediaIds }: Capture): number {
   if (kind === 'clip' || method === 'stream') return 1;
   return multimediaIds === null ? count : multimediaIds.length;

@@ -83,7 +83,7 @@ function handleShot(deps: RunDeps, capture: Capture, result: ShootResult): Promi
 const beginStep = (deps: RunDeps, capture: Capture, step: CaptureStep, more: CaptureChange = {}): Promise<Capture> =>
   changeIfPending(deps, capture, { ...more, step, leasedUntil: leaseEnd(step, capture) });
 
-/** A picture may have completed the capture before the response of the terminal arrived. */
+// A picture may have completed the capture before the response of the terminal arrived.
 const changeIfPending = ({ records }: RunDeps, capture: Capture, change: CaptureChange): Promise<Capture> =>
   changeCapture(records, capture, ({ status }) => (status === 'pending' ? change : null));
 

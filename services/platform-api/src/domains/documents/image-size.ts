@@ -25,7 +25,7 @@ const truncated = (error: unknown): boolean =>
   'code' in error &&
   (error.code === 'ERR_OUT_OF_RANGE' || error.code === 'ERR_BUFFER_OUT_OF_BOUNDS');
 
-/** IHDR is always the first chunk. */
+// IHDR is always the first chunk.
 const pngSize = (bytes: Buffer): ImageSize => ({ width: bytes.readUInt32BE(16), height: bytes.readUInt32BE(20) });
 
 /** Returns whether a segment has no length: RSTn, SOI, TEM. */

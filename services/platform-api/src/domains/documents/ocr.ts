@@ -91,7 +91,7 @@ class Tesseract implements OcrEngine {
   }
 }
 
-/** The language data is part of a package, so nothing is downloaded. */
+// The language data is part of a package, so nothing is downloaded.
 async function startWorker(): Promise<Worker> {
   const { createWorker } = await import('tesseract.js');
   const data = createRequire(import.meta.url).resolve('@tesseract.js-data/eng/package.json');

@@ -40,7 +40,7 @@ function fileNameOf({ vehicleNo, fromMs, toMs }: FileFrame, ending: string): str
 /** Gap between reports that starts a new track segment. */
 const segmentGapMs = 600_000;
 
-/** GPX 1.1 (topografix.com/GPX/1/1): one track of valid fixes. */
+// GPX 1.1 (topografix.com/GPX/1/1): one track of valid fixes.
 function* gpxParts(
   points: readonly LocationResponse[],
   { vehicleNo, name, fromMs, toMs }: FileFrame,
@@ -113,7 +113,7 @@ const columns = [
   'alarms',
 ] as const;
 
-/** RFC 4180: a header, and lines that end in CR LF. */
+// RFC 4180: a header, and lines that end in CR LF.
 function* csvParts(points: readonly LocationResponse[]): Generator<string> {
   yield `${columns.join(',')}\r\n`;
   for (const part of slices(points)) yield part.map(csvLine).join('');

@@ -131,7 +131,7 @@ export class TripFinder {
     };
   }
 
-  /** The standstill before the ignition was switched off is a part of the trip. */
+  // The standstill before the ignition was switched off is a part of the trip.
   #endByIgnition(offAtMs: number): void {
     const open = this.#open;
     if (open === null) return;

@@ -133,9 +133,7 @@ async function withVehicle(deps: LinkDeps, link: ShareLink, now: Date): Promise<
   return { link, vehicle, liveState: states.get(imei ?? '') ?? neverConnected };
 }
 
-/**
- * Every attempt counts, from any address: a short password would not withstand guesses from many addresses for long.
- */
+// Every attempt counts, from any address: a short password would not withstand guesses from many addresses for long.
 async function requirePassword({ limits }: Pick<Deps, 'limits'>, link: ShareLink, reader: Reader): Promise<void> {
   if (link.passwordHash === null) return;
   const { password, context } = reader;

@@ -149,7 +149,7 @@ async function changeOf(user: User, given: GivenChange, isSelf: boolean): Promis
   };
 }
 
-/** A new phone number is not verified. */
+// A new phone number is not verified.
 function changedContact(user: User, given: Parameters<typeof readContact>[0]): Change<User> {
   const contact = readContact(given);
   return { ...contact, ...(contact.phoneNumber === user.phoneNumber ? {} : { phoneVerifiedAt: null }) };

@@ -77,7 +77,7 @@ const found = (user: User | null) => {
   return { data: toUserResponse(user) };
 };
 
-/** `hooks`: work of other domains after changes of a user. */
+// `hooks`: work of other domains after changes of a user.
 export const userRoutes = (deps: Deps, hooks: UserHooks): PlatformRoute[] => [
   ...readRoutes(deps),
   ...writeRoutes(deps, hooks),

@@ -41,7 +41,7 @@ export const updateGroupBody = Type.Object({
 });
 export type GroupBody = Static<typeof updateGroupBody>;
 
-/** A parameter that is true if it is present without a value. */
+/** Returns the schema of a parameter that is true if it is present without a value. */
 const flag = (description: string, alias?: string) =>
   Type.Optional(
     Type.Unsafe<'' | 'true' | 'false'>({

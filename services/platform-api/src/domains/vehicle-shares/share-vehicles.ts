@@ -186,7 +186,7 @@ async function knownOf(
   return known;
 }
 
-/** Ids can be guessed, so names and numbers of other accounts are masked. */
+// Ids can be guessed, so names and numbers of other accounts are masked.
 const toKnownUser = (caller: Caller, { accountId, name, phoneNumber }: User): Known =>
   accountId === caller.accountId
     ? { name, phone_number: phoneNumber }

@@ -64,7 +64,7 @@ const deleteScript = `
 if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1], KEYS[2]) end
 return 1`;
 
-/** A terminal in a vehicle, since its assignment. */
+// A terminal in a vehicle, since its assignment.
 const ownerOf = (vehicleId: number, { terminalSinceMs }: Pick<VehicleState, 'terminalSinceMs'>): string =>
   `${vehicleId}@${terminalSinceMs ?? ''}`;
 

@@ -64,7 +64,7 @@ async function authorizeUser(
   };
 }
 
-/** Every key may use a device without an account. */
+// Every key may use a device without an account.
 async function authorizeKey(
   { records }: VideoAccessDeps,
   { accountId, keyId }: CallerOf<'key'>,

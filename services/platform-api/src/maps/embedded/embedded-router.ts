@@ -42,7 +42,7 @@ function speedOf({ road }: Segment, profile: Profile): number {
   return profile === 'truck' ? Math.min(limit, truckKmh) : limit;
 }
 
-/** Cost in seconds. */
+/** Returns the cost in seconds. */
 const byTime = (profile: Profile, fastestKmh: number): Cost => ({
   of: (segment, lengthM) => (lengthM * 3.6) / speedOf(segment, profile),
   atLeast: (lengthM) => (lengthM * 3.6) / fastestKmh,

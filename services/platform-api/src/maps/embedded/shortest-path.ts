@@ -19,9 +19,9 @@ interface FoundPath {
 
 /** The cost that a search minimises. */
 export interface Cost {
-  /** Cost of a distance on a segment. */
+  /** Returns the cost of a distance on a segment. */
   of(segment: Segment, lengthM: number): number;
-  /** Lower bound of the cost of a distance, the heuristic of A*. */
+  /** Returns the lower bound of the cost of a distance, the heuristic of A*. */
   atLeast(lengthM: number): number;
   /** Paths with a higher cost are not searched. */
   readonly limit: number;

@@ -67,7 +67,7 @@ export class Nominatim implements Geocoder {
   }
 }
 
-/** Nominatim rejects coordinates beyond the poles or the date line. */
+// Nominatim rejects coordinates beyond the poles or the date line.
 const boxAround = ([latitude, longitude]: Position): string =>
   [
     Math.max(-180, longitude - biasDeg),

@@ -126,7 +126,7 @@ function stepOf(step: Loose): RouteStep {
   };
 }
 
-/** OSRM leaves the wording of instructions to its clients. */
+// OSRM leaves the wording of instructions to its clients.
 function sentenceStart(type: string | null, modifier: string | null): string {
   if (type === 'depart') return 'Start';
   if (type === 'arrive') return 'Arrive';

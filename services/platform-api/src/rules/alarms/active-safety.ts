@@ -119,10 +119,8 @@ function bsd(extra: AdditionalItem, report: Report, offset: string): AlarmEvent[
   ];
 }
 
-/**
- * Item 0x70 differs between provinces: id, flag and type are parsed, the rest is stored as bytes. Time and position are
- * the report's.
- */
+// Item 0x70 differs between provinces: id, flag and type are parsed, the rest is stored as bytes. Time and position are
+// the report's.
 function intenseDriving(extra: AdditionalItem, report: Report): AlarmEvent[] {
   const item = readAdditionalItem(additionalItemDefinitions.intenseDriving, extra);
   if (item === undefined) return [];
@@ -182,7 +180,7 @@ function tyres(extra: AdditionalItem, report: Report, offset: string): AlarmEven
 
 type Family = 'adas' | 'dsm' | 'bsd';
 
-/** Notification type of the terminal's code; the alarm's id is the subject. */
+/** Returns the notification type of the terminal's code; the alarm's id is the subject. */
 function typeAndSubject(family: Family, code: number, alarmId: number): Pick<AlarmEvent, 'type' | 'subject'> {
   const kind = findTypeOfSource(`${family}:${code}`);
   if (kind !== undefined) return { type: kind.type, subject: String(alarmId) };
@@ -198,11 +196,11 @@ const codeAttributes = (family: Family, code: number, extra: AdditionalItem): Re
 const severityOf = (level: number): Pick<AlarmEvent, 'severity'> =>
   level === critical ? { severity: 'critical' } : {};
 
-/** Number of the alarm's files on the terminal. */
+/** Returns the number of the alarm's files on the terminal. */
 const attachments = ({ attachmentCount }: AlarmTag): Readonly<Record<string, unknown>> =>
   attachmentCount > 0 ? { attachment_count: attachmentCount } : {};
 
-/** Tag with which the files are requested, byte by byte as received. */
+/** Returns the tag with which the files are requested, byte by byte as received. */
 const filesOf = ({ attachmentCount: count, raw }: AlarmTag): Pick<AlarmEvent, 'tag'> =>
   count > 0 && raw !== undefined ? { tag: { hex: raw.toString('hex'), count } } : {};
 
@@ -234,7 +232,7 @@ function locateItem(item: ItemPosition, report: Report, offset: string): EventPo
   };
 }
 
-/** A time of the terminal's own clock. */
+/** Returns a time of the terminal's own clock. */
 function parseItemTime(time: CameraTime, offset: string): number | undefined {
   if (typeof time !== 'string') return undefined;
   const atMs = Date.parse(`${time}${offset}`);

@@ -129,7 +129,7 @@ export class AlarmTracker {
     return dedupeKey;
   }
 
-  /** A bit without its detail after the first report keeps its subject. */
+  // A bit without its detail after the first report keeps its subject.
   #sustainedKey(alarm: SustainedAlarm): string {
     const key = alarmKey(alarm);
     if (alarm.subject !== '' || this.#conditions.has(key)) return key;
@@ -141,7 +141,7 @@ export class AlarmTracker {
     return Math.abs(this.#atMs - thenMs) <= spanMs;
   }
 
-  /** Critical types can be raised again once they have cleared, the others after a time. */
+  // Critical types can be raised again once they have cleared, the others after a time.
   #isRearmed(type: string, { clearMs }: Condition): boolean {
     if (clearMs === null) return false;
     return (
@@ -187,7 +187,7 @@ export class AlarmTracker {
     return known.dedupeKey;
   }
 
-  /** The newest ones are last and remain if there are too many. */
+  // The newest ones are last and remain if there are too many.
   #setOpen(key: string, alarm: OpenAlarm): void {
     this.#open.delete(key);
     this.#open.set(key, alarm);

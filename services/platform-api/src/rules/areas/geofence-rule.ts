@@ -81,7 +81,7 @@ interface Movement {
   readonly findings: Finding[];
 }
 
-/** The geofences have changed: existing ones continue, the side of the others is set. */
+// The geofences have changed: existing ones continue, the side of the others is set.
 function onGeofencesChanged(
   state: GeofenceState | undefined,
   fix: Fix,
@@ -164,7 +164,7 @@ function nextPresence(movement: Movement, area: Area, was: Presence | undefined)
   return wasInside ? undefined : checkDwell(movement, area, { isInside: true, sinceMs: turn.ms });
 }
 
-/** Inside, without a pending exit. */
+// Inside, without a pending exit.
 const withoutPendingExit = (was: Presence | undefined, fix: Fix): Presence => {
   if (was === undefined) return { isInside: true, sinceMs: fix.ms };
   if (was.turn === undefined) return was;

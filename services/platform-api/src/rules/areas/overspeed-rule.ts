@@ -118,7 +118,7 @@ class SpeedingRange {
     return this.#report.position.timestamp;
   }
 
-  /** A report without a fix has no speed. */
+  // A report without a fix has no speed.
   #aboveSinceMs(): number | undefined {
     if (!this.#report.position.gpsValid) return this.#before.aboveSinceMs;
     return this.#limit === null ? undefined : (this.#before.aboveSinceMs ?? this.#ms);

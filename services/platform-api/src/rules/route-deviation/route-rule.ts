@@ -91,7 +91,7 @@ function advanceRoute(movement: Movement, route: StoredRoute, was: RouteProgress
   };
 }
 
-/** A completed route restarts when the vehicle is back at its start; a round trip when it leaves its end. */
+// A completed route restarts when the vehicle is back at its start; a round trip when it leaves its end.
 function restartIfCompleted(
   { here }: Movement,
   { stops, totalM }: RoutePath,
@@ -119,7 +119,7 @@ function findArrivals(movement: Movement, { stops }: RoutePath, deviationM: numb
   return reached;
 }
 
-/** A vehicle at a stop when a route begins has not driven there: it must arrive from outside or along the path. */
+// A vehicle at a stop when a route begins has not driven there: it must arrive from outside or along the path.
 function hasArrived({ before }: Movement, stop: Stop, { beforeM, alongM }: PathProgress): boolean {
   if (before === null) return false;
   if (!isAt(before, stop)) return true;

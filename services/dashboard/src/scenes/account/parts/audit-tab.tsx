@@ -63,7 +63,7 @@ const toRow = (entry: AuditEntry, nameOf: (id: number | null) => string) => [
   JSON.stringify(entry.detail),
 ];
 
-/** Who did what in the account, with filters and an export. */
+/** Shows who did what in the account, with filters and an export. */
 export function AuditTab() {
   const { t } = useTranslation('account');
   const { api } = useSession();

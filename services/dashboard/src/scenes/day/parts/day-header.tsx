@@ -25,7 +25,7 @@ interface DayHeaderProps {
   readonly onSeek: (timeMs: number) => void;
 }
 
-/** The day, its zone, the trips and the export. */
+/** Shows the day, its zone, the trips and the export. */
 export function DayHeader(props: DayHeaderProps) {
   const { t } = useTranslation('day');
   const { vehicle, date, day, onDate } = props;

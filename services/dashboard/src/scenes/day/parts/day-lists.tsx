@@ -28,7 +28,7 @@ function toSpeedRows(fixes: readonly Fix[]): readonly { readonly timeMs: number;
   return [...rows].map(([timeMs, speed]) => ({ timeMs, speed }));
 }
 
-/** The facts of the time bar as lists. A click on a time moves the playhead. */
+/** Shows the facts of the time bar as lists. A click on a time moves the playhead. */
 export function DayLists({ timeZone, fixes, states, stops, events, onSeek }: DayListsProps) {
   const { t } = useTranslation('day');
   const format = useFormat();

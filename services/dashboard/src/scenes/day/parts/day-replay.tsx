@@ -36,7 +36,7 @@ interface DayReplayProps {
   readonly onTime: (timeMs: number) => void;
 }
 
-/** One playhead drives map, video, chart and lists. */
+// One playhead drives map, video, chart and lists.
 export function DayReplay({ vehicle, date, day, initialMs, channelId, onChannel, onDate, onTime }: DayReplayProps) {
   const { t } = useTranslation('day');
   const fixes = useFixes(vehicle.id, day);
@@ -221,7 +221,7 @@ function useDescribe({ fixes, events }: DayData, timeZone: string): (timeMs: num
   };
 }
 
-/** A day without a time in its address starts at its first trip. */
+// A day without a time in its address starts at its first trip.
 function useStartAtFirstTrip(playhead: Playhead, initialMs: number | null, startedAt: string | undefined): void {
   useEffect(() => {
     if (initialMs === null && startedAt !== undefined && playhead.state.seeks === 0 && !playhead.state.isPlaying)

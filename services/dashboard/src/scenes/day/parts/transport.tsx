@@ -19,7 +19,7 @@ interface TransportProps {
   readonly children: ReactNode;
 }
 
-/** The buttons of the replay: play, ten seconds, previous and next event or trip, speed. */
+/** Shows the buttons of the replay: play, ten seconds, previous and next event or trip, speed. */
 export function Transport({ playhead, jumps, children }: TransportProps) {
   const { t } = useTranslation('day');
   const { isPlaying, rate, timeMs } = usePlayhead(playhead);

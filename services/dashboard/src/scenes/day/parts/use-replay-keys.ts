@@ -8,7 +8,7 @@ const isControl = (target: EventTarget | null): boolean =>
 const stepMs = 10_000;
 const longStepMs = 60_000;
 
-/** Space plays and pauses; arrows move by ten seconds, with Shift by a minute. Controls keep their own keys. */
+// Space plays and pauses; arrows move by ten seconds, with Shift by a minute. Controls keep their own keys.
 export function useReplayKeys(playhead: Playhead): void {
   useEffect(() => {
     const onKeyDown = (event: KeyboardEvent): void => {

@@ -14,7 +14,7 @@ interface VideoPaneProps {
   readonly onChannel: (channelId: number) => void;
 }
 
-/** The video at the playhead, from an uploaded clip. Without one the track plays alone. */
+/** Shows the video at the playhead, from an uploaded clip. Without one the track plays alone. */
 export function VideoPane({ channels, channelId, clips, playhead, onChannel }: VideoPaneProps) {
   const { t } = useTranslation('day');
   const { timeMs } = usePlayhead(playhead);

@@ -8,7 +8,7 @@ type Height = (typeof heights)[number];
 /** Distance of a drag that changes the height by one step. */
 const dragPx = 40;
 
-/** A column beside the map; on phones a sheet of three heights below it, which is dragged or tapped. */
+/** Shows a column beside the map; on phones a sheet of three heights below it, which is dragged or tapped. */
 export function BottomSheet({ children }: { children: ReactNode }) {
   const { t } = useTranslation('map');
   const [height, setHeight] = useState<Height>('low');

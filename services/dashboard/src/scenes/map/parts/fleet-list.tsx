@@ -71,7 +71,7 @@ interface VehicleRowProps extends FleetListProps {
   readonly depth: number;
 }
 
-/** State, name, value and age of a vehicle. */
+/** Shows state, name, value and age of a vehicle. */
 function VehicleRow({ vehicle, depth, selectedId, onSelect }: VehicleRowProps) {
   const { t } = useTranslation();
   const { id, name, vehicleNo, state, position, severity } = vehicle;
@@ -97,7 +97,7 @@ function VehicleRow({ vehicle, depth, selectedId, onSelect }: VehicleRowProps) {
   );
 }
 
-/** The speed of a moving vehicle; of others the state with the time since it began. */
+/** Shows the speed of a moving vehicle; of others the state with the time since it began. */
 function StateValue({ vehicle: { state, position, sinceMs } }: { vehicle: LiveVehicle }) {
   const { t } = useTranslation();
   const format = useFormat();
@@ -116,7 +116,7 @@ interface GroupRowProps extends FleetListProps {
   readonly depth: number;
 }
 
-/** A folder with its number of vehicles, which opens, closes and filters. */
+/** Shows a folder with its number of vehicles, which opens, closes and filters. */
 function GroupRow({ groupId, depth, groups, view, collapsedIds, onCollapse, onFilterGroup }: GroupRowProps) {
   const { t } = useTranslation('map');
   const name = groups.find(({ id }) => id === groupId)?.name ?? '';

@@ -20,7 +20,7 @@ interface FleetSideProps {
   readonly onChange: (next: Partial<Record<keyof MapSearch, unknown>>) => void;
 }
 
-/** Search, counters and the list of folders and vehicles. */
+/** Shows search, counters and the list of folders and vehicles. */
 export function FleetSide({ search, groups, collapsedIds, onCollapse, onChange }: FleetSideProps) {
   const { t } = useTranslation('map');
   const { view, hasLoaded } = useVisibleSlots();

@@ -16,7 +16,7 @@ interface NearestPanelProps {
   readonly onClose: () => void;
 }
 
-/** The nearest vehicles to a place, with the times at which they would arrive. */
+/** Shows the nearest vehicles to a place, with the times at which they would arrive. */
 export function NearestPanel({ place, onSelect, onClose }: NearestPanelProps) {
   const { t } = useTranslation('map');
   const format = useFormat();
@@ -62,7 +62,7 @@ export function NearestPanel({ place, onSelect, onClose }: NearestPanelProps) {
   );
 }
 
-/** The arrival time of a vehicle; a dash if no route is known. */
+/** Shows the arrival time of a vehicle; a dash if no route is known. */
 function Arrival({ query }: { query: ReturnType<typeof useArrivals>[number] | undefined }) {
   const { t } = useTranslation('map');
   const format = useFormat();

@@ -50,7 +50,7 @@ export function VehiclePanel({ vehicleId, isFollowing, onFollow, onClose }: Vehi
   );
 }
 
-/** State with its value and the time since it began, and the age of the position. */
+/** Shows state with its value and the time since it began, and the age of the position. */
 function State({ vehicle: { state, sinceMs, position } }: { vehicle: LiveVehicle }) {
   const { t } = useTranslation('map');
   const format = useFormat();
@@ -114,7 +114,7 @@ function Cameras({ vehicle: { id, channelIds, permissions } }: { vehicle: LiveVe
   );
 }
 
-/** The newest events that are not acknowledged. */
+/** Shows the newest events that are not acknowledged. */
 function OpenEvents({ vehicleId }: { vehicleId: number }) {
   const { t } = useTranslation();
   const { data = [] } = useOpenEvents(vehicleId);

@@ -15,7 +15,7 @@ interface ClipsProps {
   readonly renderPages: (total: number) => ReactNode;
 }
 
-/** The clips that were requested from cameras, with their progress. */
+/** Shows the clips that were requested from cameras, with their progress. */
 export function Clips({ search, renderPages }: ClipsProps) {
   const { t } = useTranslation('media');
   const downloads = useDownloads(search);

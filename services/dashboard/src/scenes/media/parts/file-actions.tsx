@@ -5,7 +5,7 @@ import { useCan } from '../../../common/session/session-context.ts';
 import { Failure } from '../../../common/ui/states.tsx';
 import { type MediaFile, useDeleteFile, useProtect } from '../queries.ts';
 
-/** A protected file stays when the storage is full. */
+// A protected file stays when the storage is full.
 export function ProtectButton({ file: { id, protected: isProtected } }: { file: MediaFile }) {
   const { t } = useTranslation('media');
   const can = useCan();

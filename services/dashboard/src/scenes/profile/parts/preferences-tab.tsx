@@ -21,7 +21,7 @@ type Change = Partial<
   >
 >;
 
-/** Language, theme, units and zone. Each choice is saved at once and applies to the whole page. */
+/** Shows language, theme, units and zone. Each choice is saved at once and applies to the whole page. */
 export function PreferencesTab() {
   const { t } = useTranslation('profile');
   const { api } = useSession();

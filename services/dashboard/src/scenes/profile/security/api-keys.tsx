@@ -11,7 +11,7 @@ import { NewApiKey } from './new-api-key.tsx';
 
 type ApiKey = components['schemas']['ApiKey'];
 
-/** API keys of the account. A new key is shown once. */
+/** Shows API keys of the account. A new key is shown once. */
 export function ApiKeys() {
   const { t } = useTranslation('profile');
   const { api } = useSession();

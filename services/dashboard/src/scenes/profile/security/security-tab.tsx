@@ -5,7 +5,7 @@ import { PasswordForm } from './password-form.tsx';
 import { Sessions } from './sessions.tsx';
 import { TwoFactor } from './two-factor.tsx';
 
-/** Password, second factor, sessions, and for administrators the API keys of the account. */
+/** Shows password, second factor, sessions, and for administrators the API keys of the account. */
 export function SecurityTab() {
   const can = useCan();
   return (

@@ -5,7 +5,7 @@ import { useSession } from '../../../common/session/session-context.ts';
 import { Age } from '../../../common/ui/age.tsx';
 import { Failure, Loading } from '../../../common/ui/states.tsx';
 
-/** The open sessions of the user, each of which can be ended. */
+/** Shows the open sessions of the user, each of which can be ended. */
 export function Sessions() {
   const { t } = useTranslation('profile');
   const { api } = useSession();

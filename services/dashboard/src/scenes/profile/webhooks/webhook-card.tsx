@@ -13,7 +13,7 @@ interface WebhookCardProps {
   readonly onEnable: () => void;
 }
 
-/** One webhook: address, state, what it delivered in the last day, and its actions. */
+/** Shows one webhook: address, state, what it delivered in the last day, and its actions. */
 export function WebhookCard({ webhook, isEnabling, onOpen, onList, onEnable }: WebhookCardProps) {
   const { t } = useTranslation('profile');
   const small = { size: 'compact-sm', variant: 'default' } as const;

@@ -6,7 +6,7 @@ import { Age } from '../../../common/ui/age.tsx';
 import { Failure } from '../../../common/ui/states.tsx';
 import { type Ticket, useTicketChanges } from '../queries.ts';
 
-/** A ticket with its replies. */
+/** Shows a ticket with its replies. */
 export function TicketDrawer({ ticket, onClose }: { ticket: Ticket; onClose: () => void }) {
   const { t } = useTranslation('support');
   const { reply, setStatus } = useTicketChanges();

@@ -11,7 +11,7 @@ interface CommandInputsProps {
   readonly onChange: (form: CommandForm) => void;
 }
 
-/** The fields of one command. */
+/** Shows the fields of one command. */
 export function CommandInputs({ type, form, faults, onChange }: CommandInputsProps) {
   return commandFields[type].map((field) => (
     <CommandInput

@@ -9,7 +9,7 @@ import { useCancelCommand, useCommands } from './use-commands.ts';
 const pageSize = 20;
 const maxCommands = 200;
 
-/** The newest commands with their results, updated by the `command` event. */
+/** Shows the newest commands with their results, updated by the `command` event. */
 export function CommandList({ vehicleId }: { vehicleId: number }) {
   const { t } = useTranslation('vehicle');
   const [limit, setLimit] = useState(pageSize);
@@ -67,7 +67,7 @@ function CommandRow({ command, onCancel }: { command: Command; onCancel: () => v
   );
 }
 
-/** The result in the words of the terminal, or the reason why there is none. */
+/** Shows the result in the words of the terminal, or the reason why there is none. */
 function CommandResult({ command }: { command: Command }) {
   const { t } = useTranslation('vehicle');
   if (command.error === 'unanswered') return t('result.unanswered', { seconds: waitedSeconds(command) });

@@ -13,7 +13,7 @@ import { type NewCommand, useSendCommand } from './use-commands.ts';
 
 const hours = [1, 6, 24, 72, 168, 720] as const;
 
-/** Form of every command that the API offers. Commands that change the vehicle are confirmed before they are sent. */
+/** Shows the form of every command of the API. Commands that change the vehicle are confirmed before they are sent. */
 export function SendForm({ vehicle }: { vehicle: Vehicle }) {
   const { t } = useTranslation('vehicle');
   const can = useCan();

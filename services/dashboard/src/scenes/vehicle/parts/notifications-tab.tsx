@@ -13,7 +13,7 @@ type NotificationType = components['schemas']['NotificationType'];
 
 const channels = ['push', 'sms', 'email'] as const;
 
-/** The user's own notification types and channels for the vehicle. */
+/** Shows the user's own notification types and channels for the vehicle. */
 export function NotificationsTab({ vehicle }: { vehicle: Vehicle }) {
   const { api } = useSession();
   const path = { vehicleId: vehicle.id };

@@ -10,7 +10,7 @@ import { Age } from '../../../common/ui/age.tsx';
 import { Facts } from '../../../common/ui/facts.tsx';
 import { VideoTile } from '../../../common/video/tile.tsx';
 
-/** Position, facts and cameras of the vehicle. */
+/** Shows position, facts and cameras of the vehicle. */
 export function OverviewTab({ vehicle }: { vehicle: Vehicle }) {
   const { t } = useTranslation('vehicle');
   const can = useCan();
@@ -63,7 +63,7 @@ function VehicleFacts({ vehicle }: { vehicle: Vehicle }) {
   );
 }
 
-/** The cameras: a picture appears only after a click, because live video uses mobile data. */
+/** Shows the cameras: a picture appears only after a click, because live video uses mobile data. */
 function Cameras({ vehicle }: { vehicle: Vehicle }) {
   const { t } = useTranslation('vehicle');
   const [visible, setVisible] = useState<readonly number[]>([]);

@@ -7,7 +7,7 @@ import { fuelTypes, numberFields, textFields, type VehicleForm, vehicleTypes } f
 
 type Form = UseFormReturnType<VehicleForm>;
 
-/** The cards of the record: identity, properties, assignment and cameras. */
+/** Shows the cards of the record: identity, properties, assignment and cameras. */
 export function RecordFields({ form }: { form: Form }) {
   const { t } = useTranslation('vehicle');
   return (

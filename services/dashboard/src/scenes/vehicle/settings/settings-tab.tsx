@@ -6,7 +6,7 @@ import { NoPermission } from '../../../common/ui/no-permission.tsx';
 import { DeleteCard } from './delete-card.tsx';
 import { RecordForm } from './record-form.tsx';
 
-/** The record of the vehicle, and its deletion. */
+/** Shows the record of the vehicle, and its deletion. */
 export function SettingsTab({ vehicle }: { vehicle: Vehicle }) {
   const { t } = useTranslation('vehicle');
   const can = useCan();
