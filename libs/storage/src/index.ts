@@ -76,7 +76,7 @@ export {
   type TerminalAudio,
   type TerminalProfile,
 } from './terminal-profile.ts';
-export { type ListedUpload, UploadList, type UploadScope } from './upload-list.ts';
+export { type ListedUpload, type UnownedUpload, UploadList, type UploadScope } from './upload-list.ts';
 export {
   type Clip,
   clipKey,

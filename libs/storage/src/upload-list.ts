@@ -1,13 +1,16 @@
 import type { Filter } from 'mongodb';
 import { allocateId } from './allocate-ids.ts';
-import type { Collection, Database } from './mongo.ts';
-import type { UploadRecord, UploadStatus } from './upload-record.ts';
+import { type Collection, type Database, isDuplicateKey } from './mongo.ts';
+import { clipKey, type UploadRecord, type UploadStatus } from './upload-record.ts';
 
 /** Collection of uploads, and name of their counter. */
 export const uploadCollection = 'uploads';
 
 /** An upload in a list: it has an integer id, and is not a reservation. */
 export type ListedUpload = UploadRecord & { readonly number: number; readonly status: UploadStatus };
+
+/** An upload that was requested while its terminal belonged to no account. */
+export type UnownedUpload = Pick<UploadRecord, '_id' | 'clip'>;
 
 /** Uploads of vehicles: all of an account, or those of single vehicles. */
 export interface UploadScope {
@@ -77,6 +80,30 @@ export class UploadList {
   /** Removes the uploads of a deleted vehicle from lists. Their files stay for their retention. */
   async detachVehicle(accountId: number, vehicleId: number): Promise<void> {
     await this.#uploads.updateMany({ accountId, vehicleId }, { $set: { vehicleId: null } });
+  }
+
+  /** Returns the uploads of a terminal that belong to no account. */
+  async listUnowned(imei: string): Promise<UnownedUpload[]> {
+    const filter: Filter<UploadRecord> = { 'clip.imei': imei, accountId: null, number: { $gt: 0 } };
+    return this.#uploads.find(filter, { projection: { clip: 1 } }).toArray();
+  }
+
+  /** Returns the terminals of uploads that belong to no account. */
+  listUnownedTerminals(): Promise<string[]> {
+    return this.#uploads.distinct('clip.imei', { accountId: null, number: { $gt: 0 } } as Filter<UploadRecord>);
+  }
+
+  /** Assigns an upload without an account to an account, and to a vehicle of it. Returns null if it has an account. */
+  async adopt({ _id, clip }: UnownedUpload, accountId: number, vehicleId: number | null): Promise<UploadRecord | null> {
+    const update = { $set: { accountId, vehicleId, clipKey: clipKey(clip, accountId) }, $inc: { revision: 1 } };
+    try {
+      const filter: Filter<UploadRecord> = { _id, accountId: null };
+      return await this.#uploads.findOneAndUpdate(filter, update, { returnDocument: 'after' });
+    } catch (error) {
+      // The account has requested the same clip itself.
+      if (isDuplicateKey(error)) return null;
+      throw error;
+    }
   }
 
   /** Adds uploads of earlier releases to lists. `findVehicleId` returns the vehicle of a terminal in an account. */

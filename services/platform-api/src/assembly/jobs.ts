@@ -5,6 +5,7 @@ import { purgeExpiredAuth } from '../domains/auth/retention.ts';
 import { processOrders } from '../domains/billing/use-cases.ts';
 import { removeOldCommands } from '../domains/commands/use-cases.ts';
 import { removeOldUsage } from '../domains/data-usage/use-cases.ts';
+import { adoptAllUploads } from '../domains/downloads/adopt-uploads.ts';
 import { purgeArchivedNames } from '../domains/drivers/queries.ts';
 import { removeExpiredAddresses } from '../domains/geocoding/retention.ts';
 import { syncTerminals } from '../domains/geofences/terminal-sync.ts';
@@ -61,6 +62,7 @@ export const jobs: readonly Job[] = [
   { name: 'removals of media', everyMs: minuteMs, runSlice: (deps, slice) => retryPendingRemovals(deps, slice) },
   { name: 'thumbnails', everyMs: minuteMs, runSlice: (deps, slice) => createDuePreviews(deps, slice) },
   { name: 'old media', everyMs: hourMs, runSlice: (deps, slice) => removeOldMedia(deps, slice) },
+  { name: 'uploads without an account', everyMs: hourMs, run: (deps) => adoptAllUploads(deps) },
   { name: 'lost clips', everyMs: dayMs, runSlice: (deps, slice) => removeLostClips(deps, slice) },
   { name: 'storage of media', everyMs: dayMs, runSlice: (deps, slice) => recalculateAllUsage(deps, slice) },
   { name: 'media that was removed', everyMs: dayMs, runSlice: (deps, slice) => deleteOldRemovals(deps, slice) },

@@ -1,5 +1,7 @@
 import { UploadList } from '@fleet/storage';
 import { cancelWaitingCommands } from '../domains/commands/use-cases.ts';
+import { adoptUploads } from '../domains/downloads/adopt-uploads.ts';
+import { recordTenureEnd } from '../domains/downloads/terminal-tenures.ts';
 import { endDriverSessions } from '../domains/drivers/sessions.ts';
 import { dropVehicleFromGeofences } from '../domains/geofences/queries.ts';
 import { unprotectMediaOfVehicle } from '../domains/media/use-cases.ts';
@@ -15,7 +17,9 @@ import type { Deps } from '../platform/deps.ts';
 
 /** Returns the work of the domains after changes of vehicles. Each hook runs even if another one failed; then all of them run again. */
 export const createVehicleHooks = (deps: Deps): VehicleHooks => ({
+  terminalAssigned: [(vehicle) => adoptUploads(deps, vehicle)],
   deleted: [
+    (vehicle) => recordTenureEnd(deps, vehicle),
     (vehicle) => endSharesOfVehicle(deps, vehicle, vehicle._id),
     (vehicle) => endDriverSessions(deps, vehicle, vehicle._id),
     (vehicle) => dropVehicleFromGeofences(deps, vehicle, vehicle._id),
@@ -29,5 +33,8 @@ export const createVehicleHooks = (deps: Deps): VehicleHooks => ({
     (vehicle) => new UploadList(deps.database).detachVehicle(vehicle.accountId, vehicle._id),
     (vehicle) => deletePreferences(deps, { vehicleId: vehicle._id }),
   ],
-  terminalRemoved: [(vehicle) => cancelWaitingCommands(deps, vehicle, vehicle._id, vehicle.imei)],
+  terminalRemoved: [
+    (vehicle) => recordTenureEnd(deps, vehicle),
+    (vehicle) => cancelWaitingCommands(deps, vehicle, vehicle._id, vehicle.imei),
+  ],
 });

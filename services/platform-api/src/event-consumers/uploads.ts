@@ -7,14 +7,13 @@ import {
   uploadRevoked,
   uploadSubject,
 } from '@fleet/bus';
-import { type Running, videoMimeType } from '@fleet/service-kit';
+import type { Running } from '@fleet/service-kit';
 import { type UploadRecord, UploadRepository, type UploadStatus } from '@fleet/storage';
 import { countSentBytes } from '../domains/data-usage/use-cases.ts';
 import { publishDownload } from '../domains/downloads/publish-download.ts';
 import { formatInOffset } from '../domains/downloads/responses.ts';
-import { createMediaPreview, newPreviewFields } from '../domains/media/previews.ts';
-import { findRemoval } from '../domains/media/queries.ts';
-import { clipKey, linkAndPublish, recordMedia, removeClipRecord } from '../domains/media/record.ts';
+import { removeClipRecord } from '../domains/media/record.ts';
+import { recordClip } from '../domains/media/record-clip.ts';
 import { findVehicleByImei } from '../domains/vehicles/queries.ts';
 import type { Vehicle } from '../domains/vehicles/schema.ts';
 import { raiseVehicleEvent } from './media.ts';
@@ -33,6 +32,9 @@ interface UploadChange {
 }
 
 const decoder = new TextDecoder();
+
+/** Events wait for the thumbnail for this long. */
+const previewWaitMs = 5_000;
 
 /** Notification types of ended uploads. Users cancel uploads themselves and need no notification. */
 const notificationTypes: Partial<Record<UploadStatus, string>> = {
@@ -123,49 +125,9 @@ async function handleEnd(deps: EventConsumerDeps, change: UploadChange): Promise
     const notificationId = await raiseVehicleEvent(deps, vehicle, { type, subject: uploadId, atMs, attributes });
     // A clip on an external server is no file of this product.
     if (status === 'completed' && record !== null && change.external !== true)
-      await recordClip(deps, vehicle, { change, record, notificationId: notificationId });
+      await recordClip(deps, vehicle, { record, receivedAtMs: atMs, notificationId, previewTimeoutMs: previewWaitMs });
   }
   await publishDownload(deps, change.uploadId, vehicle);
-}
-
-const audioMediaType = 1;
-/** Events wait for the thumbnail for this long. */
-const previewWaitMs = 5_000;
-
-// A received clip becomes a file of its vehicle.
-async function recordClip(
-  deps: EventConsumerDeps,
-  vehicle: Vehicle,
-  { change, record, notificationId }: { change: UploadChange; record: UploadRecord; notificationId: number | null },
-): Promise<void> {
-  const { uploadId, channel, filesize, filename, atMs } = change;
-  // Deleted already, by a user or by the quota.
-  if ((await findRemoval(deps.database, clipKey(uploadId))) !== null) return;
-  const kind = record.clip.mediaType === audioMediaType ? 'audio' : 'video';
-  const recorded = await recordMedia(deps, vehicle, {
-    accountId: vehicle.accountId,
-    mediaKey: clipKey(uploadId),
-    captureId: null,
-    vehicleId: vehicle._id,
-    imei: record.shownImei,
-    channelId: channel,
-    kind,
-    source: 'upload',
-    mimeType: (filename === null ? undefined : videoMimeType(filename)) ?? 'application/octet-stream',
-    sizeBytes: filesize,
-    takenAt: new Date(record.clip.startMs),
-    receivedAt: new Date(atMs),
-    latitude: null,
-    longitude: null,
-    notificationId: notificationId,
-    protected: false,
-    toldAtMs: null,
-    file: null,
-    clip: { uploadId },
-    ...newPreviewFields(kind),
-  });
-  const media = await createMediaPreview(deps, recorded, previewWaitMs);
-  await linkAndPublish(deps, media, notificationId);
 }
 
 /** Deletes the file of a deleted upload; a cancelled one has none. */

@@ -92,6 +92,7 @@ export const sharedCollections: readonly string[] = [
   'sweeps',
   'telemetry_leases',
   'telemetry_places',
+  'terminal_tenures',
   'toll_gates',
   'unassigned_devices',
   'unique_values',

@@ -1,3 +1,4 @@
+import { terminalKey } from '@fleet/jt808';
 import { createReservation, type Mp4Job, type UploadRecord, UploadRepository } from '@fleet/storage';
 import type { Vehicle } from '../domains/vehicles/schema.ts';
 import type { PlatformHarness } from './platform-harness.ts';
@@ -13,18 +14,21 @@ export const queuedMp4: Mp4Job = {
   claim: null,
 };
 
+/** A vehicle, or a terminal without one. */
+type UploadOwner = Pick<Vehicle, 'imei'> & { readonly accountId: number | null; readonly _id: number | null };
+
 let count = 0;
 
 /** Stores an upload of a vehicle, `uploading` by default, and returns its record. */
 export async function storeUpload(
   { deps }: Pick<PlatformHarness, 'deps'>,
-  { accountId, _id: vehicleId, imei }: Pick<Vehicle, 'accountId' | '_id' | 'imei'>,
+  { accountId, _id: vehicleId, imei }: UploadOwner,
   more: Partial<UploadRecord> = {},
 ): Promise<UploadRecord> {
   count += 1;
   const startMs = Date.parse('2026-01-31T02:00:00Z') + count * 60_000;
   const clip = {
-    imei: imei ?? '1',
+    imei: imei === null ? '1' : (terminalKey(imei) ?? imei),
     channel: 1,
     startMs,
     endMs: startMs + 30_000,

@@ -1,1 +1,2 @@
+export { hasForeignPositions } from './foreign-positions.ts';
 export { knownPoints } from './known-points.ts';

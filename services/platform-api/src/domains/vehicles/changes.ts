@@ -14,6 +14,7 @@ import { ownGroupIds } from '../vehicle-groups/links.ts';
 import { assignVehicles, leaveGroup } from './assignments.ts';
 import { withChannels } from './channels.ts';
 import type { VehicleHooks } from './hooks.ts';
+import { runAllSteps } from './pending-cleanups.ts';
 import { normalizeVehicleNo, toVehicleChange, vehicleDefaults } from './rules.ts';
 import type { Vehicle, VehicleBody, VehicleResponse } from './schema.ts';
 import { vehicleCollection } from './store.ts';
@@ -48,14 +49,20 @@ export async function createVehicle(
   deps: ChangeDeps,
   caller: Caller,
   body: NewVehicleBody,
+  hooks: VehicleHooks,
   requestId: string,
 ): Promise<VehicleResponse> {
-  const vehicle = await insertVehicle(deps, caller, body);
+  const vehicle = await insertVehicle(deps, caller, body, hooks);
   return withNumberAsSent(await toOwnResponse(deps, caller, await withChannels(deps, vehicle, requestId)), body);
 }
 
 /** Stores a new vehicle and claims its terminal. */
-export async function insertVehicle(deps: ChangeDeps, caller: Caller, body: NewVehicleBody): Promise<Vehicle> {
+export async function insertVehicle(
+  deps: ChangeDeps,
+  caller: Caller,
+  body: NewVehicleBody,
+  hooks: VehicleHooks,
+): Promise<Vehicle> {
   const vehicleNo = normalizeVehicleNo(body.vehicle_no);
   const accountTimezone = await findAccountTimezone(deps, caller);
   const change = toVehicleChange(body, { vehicleNo, accountTimezone });
@@ -68,7 +75,7 @@ export async function insertVehicle(deps: ChangeDeps, caller: Caller, body: NewV
     vehicleNo,
     ownerUserId: await findOwnerFor(deps, caller),
   });
-  await claimTerminal(deps, created);
+  await claimTerminal(deps, created, hooks);
   const vehicle = await withoutDeletedLinks(deps, created, change);
   await audit(
     deps,
@@ -80,10 +87,17 @@ export async function insertVehicle(deps: ChangeDeps, caller: Caller, body: NewV
   return vehicle;
 }
 
-/** Removes the terminal of a vehicle from the list of unassigned devices. */
-const claimTerminal = async ({ records }: ChangeDeps, { imei }: Vehicle): Promise<void> => {
-  if (imei !== null) await removeUnassigned(records.database, [imei]);
-};
+/** Removes the new terminal of a vehicle from the list of unassigned devices, and runs what follows its assignment. */
+async function claimTerminal({ records, log }: ChangeDeps, vehicle: Vehicle, hooks: VehicleHooks): Promise<void> {
+  const { imei } = vehicle;
+  if (imei === null) return;
+  await removeUnassigned(records.database, [imei]);
+  await runAllSteps(
+    log,
+    vehicle,
+    hooks.terminalAssigned.map((hook) => () => hook(vehicle)),
+  );
+}
 
 /**
  * Returns the owning user of a new vehicle: the caller, or the first owner of the account if the caller is staff that
@@ -131,7 +145,7 @@ export async function changeVehicle(
   const vehicle = await vehicleCollection(deps.records).update(caller, id, change, expectedVersion);
   if (vehicle === null) throw vehicleNotFound(id);
   if (leavesTerminal) await cleanUpTerminal(deps, known, hooks);
-  await claimTerminal(deps, vehicle);
+  if (vehicle.imei !== known.imei) await claimTerminal(deps, vehicle, hooks);
   await audit(deps, caller, 'vehicles.update', { type: 'vehicles', id }, { fields: Object.keys(body) });
   return withoutDeletedLinks(deps, vehicle, change);
 }

@@ -37,7 +37,7 @@ async function importRow(
     const vehicleNo = normalizeVehicleNo(body.vehicle_no);
     const [known] = await vehicleCollection(deps.records).all({ accountId: caller.accountId }, { vehicleNo });
     if (known === undefined) {
-      const created = await insertVehicle(deps, caller, body);
+      const created = await insertVehicle(deps, caller, body, hooks);
       return { status: 'created', vehicle_id: created._id, code: null, error: null, details: [] };
     }
     await changeVehicle(deps, caller, { id: known._id, body, hooks, expectedVersion: undefined });

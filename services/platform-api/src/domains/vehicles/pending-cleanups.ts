@@ -56,7 +56,7 @@ export async function runAllSteps(
       await step();
     } catch (error) {
       areAllDone = false;
-      log.error({ err: error, vehicleId }, 'could not end all activities of a vehicle or its former terminal yet');
+      log.error({ err: error, vehicleId }, 'could not do all that follows a change of a vehicle yet');
     }
   }
   return areAllDone;

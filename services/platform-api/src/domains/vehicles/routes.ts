@@ -24,12 +24,12 @@ const missing = 'The vehicle, driver or group does not exist or is not visible t
 
 /** Returns the routes of vehicles. `hooks` contains the work of other domains after changes of a vehicle. */
 export const vehicleRoutes = (deps: Deps, hooks: VehicleHooks): PlatformRoute[] => [
-  ...collection(deps),
+  ...collection(deps, hooks),
   importRoute(deps, hooks),
   ...single(deps, hooks),
 ];
 
-const collection = (deps: Deps): PlatformRoute[] => [
+const collection = (deps: Deps, hooks: VehicleHooks): PlatformRoute[] => [
   platformRoute({
     method: 'get',
     path: '/vehicles',
@@ -57,7 +57,7 @@ const collection = (deps: Deps): PlatformRoute[] => [
     extraSuccesses: { 201: 'Created; `Location` is the path of the vehicle.' },
     errors: { 404: missing, 409: duplicate },
     handle: async ({ body, context }) => {
-      const vehicle = await createVehicle(deps, getCaller(context), body, context.requestId);
+      const vehicle = await createVehicle(deps, getCaller(context), body, hooks, context.requestId);
       return new Reply(201, { data: vehicle }, { Location: `/api/vehicles/${vehicle.id}` });
     },
   }),
