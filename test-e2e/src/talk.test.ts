@@ -85,13 +85,17 @@ describe('talk with a driver', () => {
     const talker = await Talker.open(String(stream['talk_url']));
     await waitFor(() => decodeReceived(terminal).length > 0 && talker.received.length > 0, 'voice');
     talker.close();
-    const findEntry = async () =>
+    const findEntry = async (wanted: string) =>
       (await client.listAll('/audit-log')).find(
-        ({ action, target }) => action === 'video.talk' && (target as { id: unknown }).id === vehicleId,
+        ({ action, target }) => action === wanted && (target as { id: unknown }).id === vehicleId,
       );
-    expect(await waitFor(findEntry, 'the audit entry')).toMatchObject({
+    expect(await waitFor(() => findEntry('video.talk'), 'the audit entry')).toMatchObject({
       target: { type: 'vehicles', id: vehicleId },
       detail: { operation: 'talk', channel_id: 1 },
+    });
+    expect(await waitFor(() => findEntry('video.talk_end'), 'the end in the audit log')).toMatchObject({
+      target: { type: 'vehicles', id: vehicleId },
+      detail: { operation: 'talk', channel_id: 1, seconds: expect.any(Number) },
     });
   });
 });

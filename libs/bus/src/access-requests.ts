@@ -34,7 +34,7 @@ export const keyRevoked = defineEvent({
 
 /**
  * Event in the work queue AUDIT: a caller of the Device API or the video service used a device. A command was admitted,
- * a talk began, or video was watched or deleted. The caller is an API key, a user with one, or a guest of a share link.
+ * a talk began or ended, or video was watched or deleted. The caller is an API key, a user with one, or a guest of a share link.
  */
 export const deviceAccessed = defineEvent({
   subject: 'audit.device-used',
@@ -51,7 +51,7 @@ export const deviceAccessed = defineEvent({
     /** Canonical number. */
     imei: Type.String({ pattern: '^[1-9][0-9A-F]{0,19}$' }),
     address: Type.String({ maxLength: 64 }),
-    kind: Type.Union([Type.Literal('command'), Type.Literal('talk'), Type.Literal('view'), Type.Literal('deletion')]),
+    kind: Type.Union([Type.Literal('command'), Type.Literal('talk'), Type.Literal('talkEnd'), Type.Literal('view'), Type.Literal('deletion')]),
     /** `operationId` of the route. */
     operation: Type.String({ maxLength: 64 }),
     channel: Type.Optional(Type.Integer({ minimum: 0 })),
@@ -59,7 +59,7 @@ export const deviceAccessed = defineEvent({
     command: Type.Optional(Type.Integer({ minimum: 0 })),
     /** True if the caller took over the talk of another one. */
     isForced: Type.Optional(Type.Boolean()),
-    /** Duration of a view, s. */
+    /** Duration of a view or a talk, s. */
     seconds: Type.Optional(Type.Integer({ minimum: 0 })),
   }),
 });

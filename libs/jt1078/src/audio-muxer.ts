@@ -3,7 +3,7 @@ import { decodeAdpcm } from './adpcm.ts';
 import { createAacSequenceHeader, createAacTag, createG711Tag, createMp3Tag } from './flv-audio.ts';
 import type { FlvTag } from './flv-tag.ts';
 import { toS16le } from './g711.ts';
-import { getG726CodeSize } from './g726.ts';
+import { G726Rate } from './g726-rate.ts';
 import { stripHisiliconHeader } from './hisilicon.ts';
 import type { MediaFrame } from './media-frame.ts';
 import { parseMp3 } from './mp3.ts';
@@ -72,6 +72,7 @@ export class AudioMuxer {
   #config: AacConfig | null = null;
   #sourceConfig: AacConfig | null;
   #isAacRequested = false;
+  readonly #g726Rate = new G726Rate();
   #lastMs = 0;
 
   constructor(timeline: StreamTimeline, options: AudioMuxerOptions) {
@@ -137,7 +138,7 @@ export class AudioMuxer {
   }
 
   #handleG726(frame: MediaFrame, data: Buffer): boolean {
-    const codeSize = this.#options.g726CodeSize ?? getG726CodeSize(data.length);
+    const codeSize = this.#options.g726CodeSize ?? this.#g726Rate.find(data.length, frame.timestampLow);
     if (codeSize === null) return false;
     this.#transcode(frame, { format: 'g726le', codeSize, data: Buffer.from(data), durationMs: data.length / codeSize });
     return true;

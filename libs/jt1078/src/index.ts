@@ -9,6 +9,7 @@ export * from './flv-video.ts';
 export { FrameAssembler } from './frame-assembler.ts';
 export * from './g711.ts';
 export * from './g726.ts';
+export { G726Rate } from './g726-rate.ts';
 export * from './h264.ts';
 export * from './h265.ts';
 export * from './hisilicon.ts';

@@ -42,6 +42,18 @@ describe('voice', () => {
     expect(Math.min(...shares.slice(6))).toBeGreaterThan(0.9);
   });
 
+  it('keeps its tone through frames of 20 ms of G.726 of 32 kbit/s, which are as long as 40 ms of 16 kbit/s', () => {
+    const encoder = createVoiceEncoder(PayloadType.G726, { g726CodeSize: 4 });
+    const decoder = new VoiceDecoder();
+    const shares = Array.from({ length: 40 }, (_unused, index) => {
+      const pcm = tone(index * 160).subarray(0, 160);
+      const frame = encoder?.encode(pcm) ?? Buffer.alloc(0);
+      expect(frame).toHaveLength(80);
+      return toneShare(decoder.decode(PayloadType.G726, frame, index * 20) ?? new Int16Array(), index * 160);
+    });
+    expect(Math.min(...shares.slice(12))).toBeGreaterThan(0.9);
+  });
+
   it('has no encoder and no decoder for AAC', () => {
     expect(createVoiceEncoder(PayloadType.AAC)).toBeNull();
     expect(new VoiceDecoder().decode(PayloadType.AAC, Buffer.alloc(10))).toBeNull();

@@ -1,6 +1,6 @@
 import { AdpcmEncoder, decodeAdpcm } from './adpcm.ts';
 import { decodeG711A, decodeG711U, encodeG711A, encodeG711U } from './g711.ts';
-import { getG726CodeSize } from './g726.ts';
+import { G726Rate } from './g726-rate.ts';
 import { G726Decoder, G726Encoder } from './g726-codec.ts';
 import { addHisiliconHeader, stripHisiliconHeader } from './hisilicon.ts';
 import { PayloadType } from './tables.ts';
@@ -52,19 +52,20 @@ const toCodeSize = (bits: number): 2 | 3 | 4 | 5 => (bits === 2 || bits === 3 ||
 
 /** Decodes the voice of a terminal to 16-bit samples of 8 kHz. Use one for each stream. */
 export class VoiceDecoder {
+  readonly #g726Rate = new G726Rate();
   #g726: { readonly codeSize: number; readonly decoder: G726Decoder } | null = null;
 
-  /** Decodes one audio frame. Returns null for a codec that talk cannot use. */
-  decode(payloadType: number, frame: Buffer): Int16Array | null {
+  /** Decodes one audio frame; its timestamp decides between rates of G.726. Returns null for a codec that talk cannot use. */
+  decode(payloadType: number, frame: Buffer, timestampMs: number | null = null): Int16Array | null {
     if (payloadType === PayloadType.ADPCMA) return decodeAdpcm(frame);
     const data = stripHisiliconHeader(frame);
     if (payloadType === PayloadType.G711A) return decodeG711A(data);
     if (payloadType === PayloadType.G711U) return decodeG711U(data);
-    return payloadType === PayloadType.G726 ? this.#decodeG726(data) : null;
+    return payloadType === PayloadType.G726 ? this.#decodeG726(data, timestampMs) : null;
   }
 
-  #decodeG726(data: Buffer): Int16Array {
-    const codeSize = getG726CodeSize(data.length) ?? this.#g726?.codeSize ?? defaultG726CodeSize;
+  #decodeG726(data: Buffer, timestampMs: number | null): Int16Array {
+    const codeSize = this.#g726Rate.find(data.length, timestampMs) ?? this.#g726?.codeSize ?? defaultG726CodeSize;
     if (this.#g726?.codeSize !== codeSize) this.#g726 = { codeSize, decoder: new G726Decoder(toCodeSize(codeSize)) };
     return this.#g726.decoder.decode(data);
   }

@@ -198,7 +198,10 @@ export class Guard {
     if (kind === 'talk') this.#audit(imei, { kind, ...details }, context);
     // A caller that left during admission watches nothing and will not leave again.
     if (context.response.closed) return;
-    if (kind === 'view') onViewEnd(context, (seconds) => this.#audit(imei, { kind, ...details, seconds }, context));
+    const endKind = { view: 'view', talk: 'talkEnd', part: undefined } as const;
+    const end = endKind[kind];
+    if (end !== undefined)
+      onViewEnd(context, (seconds) => this.#audit(imei, { kind: end, ...details, seconds }, context));
     if (access !== undefined) this.watch(query, toDeviceRight(route, input), access, context, details.channel);
     else await this.#watchFile(query, route, context);
   }

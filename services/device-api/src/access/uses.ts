@@ -41,7 +41,7 @@ export function describeUse({ query, params, body }: ValidatedInput): {
 }
 
 /**
- * Calls back with the duration of a view after its end; never for a rejected request, or a caller that left before the
+ * Calls back with the duration of a view or a talk after its end; never for a rejected request, or a caller that left before the
  * response.
  */
 export function onViewEnd({ response }: RequestContext, onEnd: (seconds: number) => void): void {

@@ -235,24 +235,25 @@ describe('an open talk', () => {
     expect(await lost).toBe(4502);
   });
 
-  it('is in the audit log, with the force', async () => {
+  it('is in the audit log at its begin, with the force, and at its end, with its duration', async () => {
     const imei = await camera();
     const audit = captureAuditEvents(harness.bus);
     const user = newUser(imei);
     expect(await statusOf(talkPath(imei, '?force=true'), user.headers)).toBe(101);
-    await waitFor(() => audit.events.length > 0);
+    await waitFor(() => audit.events.length > 1, 'both events');
+    const use = {
+      ...anyAuditEvent,
+      operation: 'talk',
+      imei,
+      channel: 1,
+      isForced: true,
+      accountId: 7,
+      userId: user.caller.userId,
+      keyId: user.caller.keyId,
+    };
     expect(audit.events).toEqual([
-      {
-        ...anyAuditEvent,
-        kind: 'talk',
-        operation: 'talk',
-        imei,
-        channel: 1,
-        isForced: true,
-        accountId: 7,
-        userId: user.caller.userId,
-        keyId: user.caller.keyId,
-      },
+      { ...use, kind: 'talk' },
+      { ...use, kind: 'talkEnd', seconds: expect.any(Number) },
     ]);
     audit.stop();
   });

@@ -63,7 +63,7 @@ export class TalkSession implements Talker {
   }
 
   onVoice(frame: MediaFrame): void {
-    const pcm = this.#decoder.decode(frame.payloadType, frame.data);
+    const pcm = this.#decoder.decode(frame.payloadType, frame.data, frame.timestampLow);
     if (pcm === null || pcm.length === 0 || this.#sink.queuedBytes > maxQueuedBytes) {
       this.counters.droppedFrames += 1;
       return;

@@ -1,7 +1,7 @@
 import {
   DataType,
   encodePacket,
-  getG726CodeSize,
+  G726Rate,
   hasHisiliconHeader,
   type MediaFrame,
   PayloadType,
@@ -33,6 +33,7 @@ export class VoiceLine {
   #talker: Talker | null = null;
   #idleSinceMs = performance.now();
   #format = defaultFormat;
+  readonly #g726Rate = new G726Rate();
   /** SIM as in the camera's packets. */
   #address: Pick<MediaFrame, 'sim' | 'simBytes'> | null = null;
   #sequence = 0;
@@ -79,7 +80,9 @@ export class VoiceLine {
     this.#format = {
       hasHisiliconHeader: hasHeader,
       g726CodeSize:
-        frame.payloadType === PayloadType.G726 ? getG726CodeSize(frame.data.length - (hasHeader ? 4 : 0)) : null,
+        frame.payloadType === PayloadType.G726
+          ? this.#g726Rate.find(frame.data.length - (hasHeader ? 4 : 0), frame.timestampLow)
+          : null,
     };
     this.#talker?.onVoice(frame);
   }

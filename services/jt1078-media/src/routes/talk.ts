@@ -1,4 +1,4 @@
-import { createVoiceEncoder, PayloadType } from '@fleet/jt1078';
+import { createVoiceEncoder, getPayloadTypeName, PayloadType } from '@fleet/jt1078';
 import { AppError, defineRoute, type Logger, type RequestContext, type Route } from '@fleet/service-kit';
 import { acceptWebsocket, assertWebsocketOffered, keepWebsocketAlive } from '@fleet/service-kit/websocket';
 import { Type } from 'typebox';
@@ -66,7 +66,7 @@ async function findCodec(deps: Pick<TalkRouteDeps, 'findVoiceCodec'>, imei: stri
   if (createVoiceEncoder(codec) === null)
     throw new AppError(
       'upstream_error',
-      `The camera plays audio of payload type ${codec}, which talk does not support.`,
+      `The camera plays ${getPayloadTypeName(codec)} (payload type ${codec}), which talk does not support. Set it to G.711, G.726 or ADPCM.`,
     );
   return codec;
 }

@@ -10,6 +10,7 @@ import { startDurableConsumers } from './start-durable-consumers.ts';
 const actionByKind = {
   command: 'devices.command',
   talk: 'video.talk',
+  talkEnd: 'video.talk_end',
   view: 'video.view',
   deletion: 'videos.delete',
 } as const;
