@@ -1,4 +1,5 @@
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { callUseCase, eventSubject, locateClip, type MediaStored, mediaStoredSubject, pingService } from '@fleet/bus';
 import { signFilePath } from '@fleet/service-kit';
@@ -60,8 +61,14 @@ describe('upload-ftp', () => {
 
   it('responds to a ping over the bus and accepts no connection after its stop', async () => {
     expect(await pingService(harness.bus, 'upload-ftp', 2_000)).toBe(true);
-    const other = await create(loadConfig(harness.buildEnv({ POD_ID: 'another', LOG_LEVEL: 'silent' })));
+    const CLIPS_DIR = mkdtempSync(join(tmpdir(), 'fleet-other-pod-'));
+    const env = harness.buildEnv({ POD_ID: 'another', LOG_LEVEL: 'silent', CLIPS_DIR });
+    const other = await create(loadConfig(env));
     await other.stop();
+    rmSync(CLIPS_DIR, { recursive: true });
+    await expect(create(loadConfig({ ...env, CLIPS_DIR: harness.clipsDir }))).rejects.toThrow(
+      /^CLIPS_DIR belongs to the pod/,
+    );
     const dial = new RawControl(other.ftpPort);
     await dial.waitUntil(() => dial.isClosed);
     expect(dial.output).toBe('');

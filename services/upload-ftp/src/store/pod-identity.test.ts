@@ -51,10 +51,17 @@ const ownLock = async (): Promise<{ processSpace: string; processId: number; hos
 };
 
 describe('resolvePodIdentity', () => {
-  it('returns POD_ID if set and leaves nothing on the volume, so that pods may share it', async () => {
-    expect((await resolvePod('pod-1')).id).toBe('pod-1');
-    expect((await resolvePod('pod-2')).id).toBe('pod-2');
-    expect(await readdir(dir)).toEqual([]);
+  it('returns POD_ID if set, and stores it on the volume', async () => {
+    for (const _start of [1, 2]) expect((await resolvePod('pod-1')).id).toBe('pod-1');
+    expect(await readdir(dir)).toEqual(['.pod-id']);
+  });
+
+  it('refuses a directory of another pod, as its records name that one', async () => {
+    await resolvePod('pod-1');
+    await expect(resolvePod('pod-2')).rejects.toThrow(
+      /^CLIPS_DIR belongs to the pod pod-1 \(.*\.pod-id\), and POD_ID is pod-2\. Give each pod its own directory, or set POD_ID to pod-1/,
+    );
+    expect((await resolvePod()).id).toBe('pod-1');
   });
 
   it('otherwise stores an id on the volume and returns the same after every restart', async () => {

@@ -11,22 +11,37 @@ export interface PodIdentity extends VolumeLock {
 }
 
 /**
- * Returns the configured pod id, or the one stored on the volume, so that the pod finds its files after a restart. In
- * the latter case only one pod at a time may use the volume, because a second one would get the same id.
+ * Returns the configured pod id, or the one stored on the volume, so that the pod finds its files after a restart. Each
+ * pod has its own directory: it stores the id, and a pod with another one is refused. Without a configured id only one
+ * process at a time may use the volume, because a second one would get the same id.
  */
 export async function resolvePodIdentity(
   configured: string | undefined,
   clipsDir: string,
   options: VolumeLockOptions,
 ): Promise<PodIdentity> {
-  if (configured !== undefined) return { id: configured, release: async () => undefined };
+  const idPath = join(clipsDir, '.pod-id');
+  if (configured !== undefined) {
+    await assertOwnDirectory(idPath, configured);
+    return { id: configured, release: async () => undefined };
+  }
   const lock = await lockVolume(join(clipsDir, '.pod-lock'), options);
   try {
-    return { id: await readOrCreatePodId(join(clipsDir, '.pod-id')), release: () => lock.release() };
+    return { id: await readOrCreatePodId(idPath), release: () => lock.release() };
   } catch (error) {
     await lock.release();
     throw error;
   }
+}
+
+/** Stores the id of the first pod on a directory. Throws a ConfigError if the directory belongs to another pod. */
+async function assertOwnDirectory(idPath: string, configured: string): Promise<void> {
+  await createFileExclusive(idPath, `${configured}\n`);
+  const stored = (await readFile(idPath, 'utf8')).trim();
+  if (stored === configured) return;
+  throw new ConfigError(
+    `CLIPS_DIR belongs to the pod ${stored} (${idPath}), and POD_ID is ${configured}. Give each pod its own directory, or set POD_ID to ${stored}, which the records of the files contain.`,
+  );
 }
 
 async function readOrCreatePodId(path: string): Promise<string> {
