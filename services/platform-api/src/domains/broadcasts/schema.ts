@@ -14,6 +14,7 @@ export const broadcastBody = Type.Object({
       minItems: 1,
       maxItems: maxVehicles,
       description: 'Vehicles; in a form, ids separated by commas.',
+      examples: [[42, 43]],
     }),
   ),
   group_id: Type.Optional(
@@ -31,13 +32,19 @@ export const broadcastBody = Type.Object({
     Type.String({ maxLength: 6_000_000, description: 'The same file in base64, for JSON bodies.' }),
   ),
   text: Type.Optional(
-    Type.String({ minLength: 1, maxLength: 500, description: 'Text to speak, where a provider is configured.' }),
+    Type.String({
+      minLength: 1,
+      maxLength: 500,
+      description: 'Text to speak, where a provider is configured.',
+      examples: ['Please call the office.'],
+    }),
   ),
   language: Type.Optional(
     Type.String({
       pattern: '^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$',
       errorMessage: 'must be a language tag such as en or pt-BR',
       description: 'Language of the text, such as en-IN.',
+      examples: ['en-IN'],
     }),
   ),
 });

@@ -13,19 +13,21 @@ export type StreamPhase = (typeof streamPhases)[number];
 /** A live stream without viewers ends after this time. */
 export const autoStopSeconds = 60 as const;
 
-const channelId = (description: string) => Type.Integer({ minimum: 1, maximum: 255, alias: 'channelId', description });
+const channelId = (description: string) =>
+  Type.Integer({ minimum: 1, maximum: 255, alias: 'channelId', description, examples: [1] });
 
 const streamType = Type.String({
   pattern: '^([Ll][Oo][Ww]|[Hh][Ii][Gg][Hh])$',
   errorMessage: 'must be LOW or HIGH',
   alias: 'streamType',
   description: 'LOW (default): the sub stream. HIGH: the main stream. Case does not matter.',
+  examples: ['HIGH'],
 });
 
 export const startStreamBody = Type.Object({
   channel_id: Type.Optional(channelId('Camera channel; 1 by default.')),
   stream_type: Type.Optional(streamType),
-  audio: Type.Optional(Type.Boolean({ description: 'False: video only. Default: true.' })),
+  audio: Type.Optional(Type.Boolean({ description: 'False: video only. Default: true.', examples: [true] })),
   wake: Type.Optional(Type.Boolean({ description: 'Wakes a sleeping device first. Default: true.' })),
 });
 export type StartStreamBody = Static<typeof startStreamBody>;
@@ -33,7 +35,10 @@ export type StartStreamBody = Static<typeof startStreamBody>;
 export const stopStreamBody = Type.Object({
   channel_id: Type.Optional(channelId('Camera channel; all channels if absent.')),
   force: Type.Optional(
-    Type.Boolean({ description: 'Stops the stream although others watch it. Requires the permission commands.' }),
+    Type.Boolean({
+      description: 'Stops the stream although others watch it. Requires the permission commands.',
+      examples: [false],
+    }),
   ),
 });
 export type StopStreamBody = Static<typeof stopStreamBody>;

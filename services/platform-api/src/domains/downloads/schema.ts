@@ -56,15 +56,19 @@ export type DownloadResponse = Static<typeof downloadResponseSchema>;
 /** Networks of a camera, in the order of their bits in 0x9206. */
 export const networks = ['wifi', 'lan', 'mobile'] as const;
 
-const clipTime = (description: string) =>
-  Type.String({ ...timeParameter, description: `${description} RFC 3339, or milliseconds since 1970.` });
+const clipTime = (description: string, example: string) =>
+  Type.String({
+    ...timeParameter,
+    description: `${description} RFC 3339, or milliseconds since 1970.`,
+    examples: [example],
+  });
 
 export const requestDownloadBody = Type.Object(
   {
-    vehicle_id: recordId,
-    channel_id: Type.Integer({ minimum: 1, maximum: 255, description: 'Camera channel.' }),
-    from: clipTime('Beginning of the clip, rounded down to a second.'),
-    to: clipTime('End of the clip, at most 60 minutes later.'),
+    vehicle_id: { ...recordId, examples: [42] },
+    channel_id: Type.Integer({ minimum: 1, maximum: 255, description: 'Camera channel.', examples: [1] }),
+    from: clipTime('Beginning of the clip, rounded down to a second.', '2026-11-21T08:15:00Z'),
+    to: clipTime('End of the clip, at most 60 minutes later.', '2026-11-21T08:16:00Z'),
     networks: Type.Optional(
       Type.Array(stringEnum(networks), {
         minItems: 1,

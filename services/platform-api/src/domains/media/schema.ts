@@ -146,7 +146,11 @@ export const listMediaQuery = Type.Object({
 });
 export type ListMediaQuery = Static<typeof listMediaQuery>;
 
-export const mediaBody = Type.Object({ protected: Type.Optional(Type.Boolean()) });
+export const mediaBody = Type.Object({
+  protected: Type.Optional(
+    Type.Boolean({ description: 'A protected file is not deleted by retention or quota.', examples: [true] }),
+  ),
+});
 export type MediaBody = Static<typeof mediaBody>;
 
 export const fileQuery = Type.Object({
