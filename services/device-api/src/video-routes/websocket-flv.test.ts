@@ -75,6 +75,22 @@ describe('FLV over a websocket', () => {
     expect([code, reason.toString()]).toEqual([4429, 'the data budget of the vehicle is spent']);
   });
 
+  it('closes with 1011 if the stream breaks, and with 1012 if the service restarts', async () => {
+    respond = (_request, response) => {
+      response.write('FLV');
+      setImmediate(() => response.destroy());
+    };
+    expect((await once(new WebSocket((await watch()).url), 'close'))[0]).toBe(1011);
+    respond = sendAndStay;
+    const { url } = await watch();
+    const restarting = await harness.startService({ DEVICE_API_AUTH: 'key' });
+    const client = new WebSocket(url.replace(new URL(url).host, new URL(restarting.video.base).host));
+    await once(client, 'message');
+    const closed = once(client, 'close');
+    await restarting.stop();
+    expect((await closed)[0]).toBe(1012);
+  });
+
   it('is sent at the speed of the client', async () => {
     const chunk = Buffer.alloc(64 * 1024);
     let sentBytes = 0;
