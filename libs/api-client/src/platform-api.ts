@@ -4384,17 +4384,21 @@ export type components = {
             queued: number;
         };
         RequestDownload: {
+            /** @example 42 */
             vehicle_id: number;
-            /** @description Camera channel. */
+            /**
+             * @description Camera channel.
+             * @example 1
+             */
             channel_id: number;
             /**
              * @description Beginning of the clip, rounded down to a second. RFC 3339, or milliseconds since 1970.
-             * @example 2026-01-31T08:15:30Z
+             * @example 2026-11-21T08:15:00Z
              */
             from: string;
             /**
              * @description End of the clip, at most 60 minutes later. RFC 3339, or milliseconds since 1970.
-             * @example 2026-01-31T08:15:30Z
+             * @example 2026-11-21T08:16:00Z
              */
             to: string;
             /** @description Networks over which the camera may upload. Default: all. */
@@ -11530,11 +11534,20 @@ export interface operations {
         requestBody?: {
             content: {
                 "application/json": {
-                    /** @description Camera channel; 1 by default. Also accepted as `channelId`. */
+                    /**
+                     * @description Camera channel; 1 by default. Also accepted as `channelId`.
+                     * @example 1
+                     */
                     channel_id?: number;
-                    /** @description LOW (default): the sub stream. HIGH: the main stream. Case does not matter. Also accepted as `streamType`. */
+                    /**
+                     * @description LOW (default): the sub stream. HIGH: the main stream. Case does not matter. Also accepted as `streamType`.
+                     * @example HIGH
+                     */
                     stream_type?: string;
-                    /** @description False: video only. Default: true. */
+                    /**
+                     * @description False: video only. Default: true.
+                     * @example true
+                     */
                     audio?: boolean;
                     /** @description Wakes a sleeping device first. Default: true. */
                     wake?: boolean;
@@ -11698,9 +11711,15 @@ export interface operations {
         requestBody?: {
             content: {
                 "application/json": {
-                    /** @description Camera channel; all channels if absent. Also accepted as `channelId`. */
+                    /**
+                     * @description Camera channel; all channels if absent. Also accepted as `channelId`.
+                     * @example 1
+                     */
                     channel_id?: number;
-                    /** @description Stops the stream although others watch it. Requires the permission commands. */
+                    /**
+                     * @description Stops the stream although others watch it. Requires the permission commands.
+                     * @example false
+                     */
                     force?: boolean;
                 };
             };
@@ -12418,7 +12437,13 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @description Vehicles; in a form, ids separated by commas. */
+                    /**
+                     * @description Vehicles; in a form, ids separated by commas.
+                     * @example [
+                     *       42,
+                     *       43
+                     *     ]
+                     */
                     vehicle_ids?: number[];
                     /** @description Vehicles of the group and of the groups below it, instead of ids. */
                     group_id?: number;
@@ -12428,13 +12453,25 @@ export interface operations {
                     audio?: unknown;
                     /** @description The same file in base64, for JSON bodies. */
                     content_base64?: string;
-                    /** @description Text to speak, where a provider is configured. */
+                    /**
+                     * @description Text to speak, where a provider is configured.
+                     * @example Please call the office.
+                     */
                     text?: string;
-                    /** @description Language of the text, such as en-IN. */
+                    /**
+                     * @description Language of the text, such as en-IN.
+                     * @example en-IN
+                     */
                     language?: string;
                 };
                 "multipart/form-data": {
-                    /** @description Vehicles; in a form, ids separated by commas. */
+                    /**
+                     * @description Vehicles; in a form, ids separated by commas.
+                     * @example [
+                     *       42,
+                     *       43
+                     *     ]
+                     */
                     vehicle_ids?: number[];
                     /** @description Vehicles of the group and of the groups below it, instead of ids. */
                     group_id?: number;
@@ -12444,9 +12481,15 @@ export interface operations {
                     audio?: unknown;
                     /** @description The same file in base64, for JSON bodies. */
                     content_base64?: string;
-                    /** @description Text to speak, where a provider is configured. */
+                    /**
+                     * @description Text to speak, where a provider is configured.
+                     * @example Please call the office.
+                     */
                     text?: string;
-                    /** @description Language of the text, such as en-IN. */
+                    /**
+                     * @description Language of the text, such as en-IN.
+                     * @example en-IN
+                     */
                     language?: string;
                 };
             };
@@ -12740,6 +12783,10 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
+                    /**
+                     * @description A protected file is not deleted by retention or quota.
+                     * @example true
+                     */
                     protected?: boolean;
                 };
             };

@@ -51,7 +51,13 @@ export const deviceAccessed = defineEvent({
     /** Canonical number. */
     imei: Type.String({ pattern: '^[1-9][0-9A-F]{0,19}$' }),
     address: Type.String({ maxLength: 64 }),
-    kind: Type.Union([Type.Literal('command'), Type.Literal('talk'), Type.Literal('talkEnd'), Type.Literal('view'), Type.Literal('deletion')]),
+    kind: Type.Union([
+      Type.Literal('command'),
+      Type.Literal('talk'),
+      Type.Literal('talkEnd'),
+      Type.Literal('view'),
+      Type.Literal('deletion'),
+    ]),
     /** `operationId` of the route. */
     operation: Type.String({ maxLength: 64 }),
     channel: Type.Optional(Type.Integer({ minimum: 0 })),

@@ -1,7 +1,7 @@
 import { AdpcmEncoder, decodeAdpcm } from './adpcm.ts';
 import { decodeG711A, decodeG711U, encodeG711A, encodeG711U } from './g711.ts';
-import { G726Rate } from './g726-rate.ts';
 import { G726Decoder, G726Encoder } from './g726-codec.ts';
+import { G726Rate } from './g726-rate.ts';
 import { addHisiliconHeader, stripHisiliconHeader } from './hisilicon.ts';
 import { PayloadType } from './tables.ts';
 

@@ -1,11 +1,4 @@
-import {
-  DataType,
-  encodePacket,
-  G726Rate,
-  hasHisiliconHeader,
-  type MediaFrame,
-  PayloadType,
-} from '@fleet/jt1078';
+import { DataType, encodePacket, G726Rate, hasHisiliconHeader, type MediaFrame, PayloadType } from '@fleet/jt1078';
 import type { StreamId } from '@fleet/storage';
 import type { CameraLink } from './camera-link.ts';
 
