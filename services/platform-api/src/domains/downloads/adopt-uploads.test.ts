@@ -38,7 +38,7 @@ const videoIds = async (client: Client, id: number): Promise<unknown[]> =>
 /** Moves the begin of a clip, by default to a time after every test. */
 const recordedAt = async ({ _id }: UploadRecord, startMs = Date.now() + 86_400_000): Promise<void> => {
   const uploads = harness.deps.database.collection<UploadRecord>('uploads');
-  await uploads.updateOne({ _id }, { $set: { 'clip.startMs': startMs } } as object);
+  await uploads.updateOne({ _id }, { $set: { 'clip.startMs': startMs } });
 };
 
 describe('uploads that were requested before their terminal had a vehicle', () => {
@@ -75,7 +75,7 @@ describe('uploads that were requested before their terminal had a vehicle', () =
     });
   });
 
-  it('are not listed if nobody knows until when another account had the terminal', async () => {
+  it('are not listed if it is unknown until when another account had the terminal', async () => {
     const imei = newImei();
     await storeUnowned(imei);
     const head = { vehicleId: 1, accountId: harness.theirs.accountId, imei };

@@ -21,7 +21,7 @@ export async function adoptUploads(deps: AdoptionDeps, vehicle: Vehicle): Promis
   if (unowned.length === 0) return;
   const tenures = await listTenures(deps, imei);
   const known = [accountId, ...tenures.map((tenure) => tenure.accountId)];
-  // Accounts of earlier releases have no tenure: nobody knows when they had the terminal.
+  // Accounts of earlier releases have no tenure: it is unknown when they had the terminal.
   if (await hasForeignPositions(deps.database, imei, known)) return;
   for (const upload of unowned) {
     const owner = tenures.find(({ endedAtMs }) => upload.clip.startMs < endedAtMs)?.accountId ?? accountId;

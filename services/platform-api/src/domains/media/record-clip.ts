@@ -25,7 +25,7 @@ export async function recordClip(
   vehicle: Vehicle,
   { record, receivedAtMs, notificationId, previewTimeoutMs }: ReceivedClip,
 ): Promise<void> {
-  const { _id: uploadId, clip, filename, filesize, shownImei } = record;
+  const { _id: uploadId, clip, filename, filesize } = record;
   if ((await findRemoval(deps.database, clipKey(uploadId))) !== null) return;
   const kind = clip.mediaType === audioMediaType ? 'audio' : 'video';
   const recorded = await recordMedia(deps, vehicle, {
@@ -33,7 +33,7 @@ export async function recordClip(
     mediaKey: clipKey(uploadId),
     captureId: null,
     vehicleId: vehicle._id,
-    imei: shownImei,
+    imei: record.shownImei,
     channelId: clip.channel,
     kind,
     source: 'upload',
