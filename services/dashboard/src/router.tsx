@@ -11,6 +11,7 @@ import { AppShell } from './common/ui/app-shell.tsx';
 import { NotFound } from './common/ui/not-found.tsx';
 import { SignedIn } from './common/ui/signed-in.tsx';
 import { parseDaySearch } from './scenes/day/search.ts';
+import { parseDriversSearch } from './scenes/drivers/search.ts';
 import { parseEventsSearch } from './scenes/events/search.ts';
 import { parseMapSearch } from './scenes/map/search.ts';
 import { parseMediaSearch } from './scenes/media/search.ts';
@@ -133,6 +134,25 @@ const vehicleMediaRoute = createRoute({
   component: lazyRouteComponent(() => import('./scenes/media/page.tsx'), 'VehicleMediaPage'),
 });
 
+const driversRoute = createRoute({
+  getParentRoute: () => appRoute,
+  path: '/drivers',
+  validateSearch: parseDriversSearch,
+  component: lazyRouteComponent(() => import('./scenes/drivers/page.tsx'), 'DriversPage'),
+});
+
+const driverRoute = createRoute({
+  getParentRoute: () => appRoute,
+  path: '/drivers/$driverId',
+  component: lazyRouteComponent(() => import('./scenes/drivers/driver-page.tsx'), 'DriverPage'),
+});
+
+const sharingRoute = createRoute({
+  getParentRoute: () => appRoute,
+  path: '/sharing',
+  component: lazyRouteComponent(() => import('./scenes/sharing/page.tsx'), 'SharingPage'),
+});
+
 const profileRoute = createRoute({
   getParentRoute: () => appRoute,
   path: '/profile/{-$tab}',
@@ -174,6 +194,9 @@ const routeTree = rootRoute.addChildren([
     vehiclesRoute,
     vehicleRoute,
     vehicleTabRoute,
+    driversRoute,
+    driverRoute,
+    sharingRoute,
     profileRoute,
     accountRoute,
     messagesRoute,

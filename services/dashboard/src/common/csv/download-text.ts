@@ -1,9 +1,5 @@
+import { downloadBlob } from '../data/download-blob.ts';
+
 /** Saves a text as a file of the browser. */
-export function downloadText(name: string, text: string, type = 'text/csv;charset=utf-8'): void {
-  const url = URL.createObjectURL(new Blob([text], { type }));
-  const link = document.createElement('a');
-  link.href = url;
-  link.download = name;
-  link.click();
-  URL.revokeObjectURL(url);
-}
+export const downloadText = (name: string, text: string, type = 'text/csv;charset=utf-8'): void =>
+  downloadBlob(name, new Blob([text], { type }));

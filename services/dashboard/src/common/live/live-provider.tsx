@@ -9,8 +9,9 @@ import type { RecordEvent } from './protocol.ts';
 /** First parts of the query keys that an event makes stale. */
 const staleQueries: Readonly<Record<string, readonly string[]>> = {
   notification: ['listNotifications', 'summarizeNotifications'],
-  vehicle: ['listVehicles', 'getVehicle'],
+  vehicle: ['listVehicles', 'getVehicle', 'listDrivers', 'getDriver', 'listSharedUsers'],
   command: ['listCommands'],
+  device: ['listUnassignedDevices'],
 };
 
 /** A burst of events causes one read. */

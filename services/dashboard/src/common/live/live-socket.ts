@@ -19,6 +19,7 @@ const subscribedEvents = [
   'media',
   'stream',
   'delivery',
+  'device',
 ];
 
 export interface ServerMessage {

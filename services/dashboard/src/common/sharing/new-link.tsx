@@ -30,8 +30,14 @@ const toBody = ({ vehicle_id, label, expires_in_hours, password, max_views, hasV
   ...(max_views.trim() === '' ? {} : { max_views: Number(max_views) }),
 });
 
+interface NewLinkProps {
+  /** Absent: the form has a field for it. */
+  readonly vehicleId?: number;
+  readonly onCreated?: () => void;
+}
+
 /** Creates a link that shows one vehicle to guests. */
-export function NewLink({ vehicleId }: { vehicleId?: number }) {
+export function NewLink({ vehicleId, onCreated }: NewLinkProps) {
   const { t } = useTranslation('sharing');
   const { api } = useSession();
   const queries = useQueryClient();
@@ -53,6 +59,7 @@ export function NewLink({ vehicleId }: { vehicleId?: number }) {
     },
     onSuccess: async () => {
       form.reset();
+      onCreated?.();
       await queries.invalidateQueries({ queryKey: ['listShareLinks'] });
     },
     onError: (error) => form.setErrors(toFieldErrors(error)),
@@ -64,10 +71,13 @@ export function NewLink({ vehicleId }: { vehicleId?: number }) {
         <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="sm">
           {vehicleId === undefined ? (
             <NativeSelect
+              data-autofocus
               label={t('vehicle')}
               data={[
                 { value: '', label: '–' },
-                ...vehicles.map(({ id, vehicle_no: number }) => ({ value: String(id), label: number })),
+                ...vehicles.flatMap(({ id, access, vehicle_no: number }) =>
+                  access === 'owner' ? [{ value: String(id), label: number }] : [],
+                ),
               ]}
               {...form.getInputProps('vehicle_id')}
             />

@@ -1,5 +1,6 @@
 import { Badge, Button, CopyButton, Group } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
 import { readAllPages, useVehicles } from '../fleet/queries.ts';
 import { useFormat } from '../format/preferences-context.ts';
@@ -37,6 +38,7 @@ export function ShareLinks({ vehicleId }: { vehicleId?: number }) {
             <tr>
               <th>{t('label')}</th>
               <th>{t('vehicle')}</th>
+              <th>{t('permissions')}</th>
               <th>{t('views')}</th>
               <th>{t('expires')}</th>
               <th>{t('actions')}</th>
@@ -49,7 +51,16 @@ export function ShareLinks({ vehicleId }: { vehicleId?: number }) {
                   {link.label ?? link.slug}{' '}
                   {link.has_password ? <Badge variant="default">{t('password')}</Badge> : null}
                 </td>
-                <td>{numbers.get(link.vehicle_id) ?? link.vehicle_id}</td>
+                <td>
+                  <Link to="/vehicles/$vehicleId" params={{ vehicleId: String(link.vehicle_id) }}>
+                    {numbers.get(link.vehicle_id) ?? link.vehicle_id}
+                  </Link>
+                </td>
+                <td>
+                  {['view' as const, ...(link.permissions.includes('live_video') ? (['live_video'] as const) : [])]
+                    .map((name) => t(`permission.${name}`))
+                    .join(', ')}
+                </td>
                 <td>{link.max_views === null ? link.view_count : `${link.view_count} / ${link.max_views}`}</td>
                 <td>{format.dateTime(Date.parse(link.expires_at))}</td>
                 <td>

@@ -1,5 +1,6 @@
 import { Button } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
 import { readAllPages } from '../fleet/queries.ts';
 import { useFormat } from '../format/preferences-context.ts';
@@ -49,7 +50,11 @@ export function SharedUsers({ vehicleId }: { vehicleId?: number }) {
                 <td>
                   {user.name} {user.phone_number}
                 </td>
-                <td>{share.vehicle_no}</td>
+                <td>
+                  <Link to="/vehicles/$vehicleId" params={{ vehicleId: String(share.vehicle_id) }}>
+                    {share.vehicle_no}
+                  </Link>
+                </td>
                 <td>{share.permissions.map((name) => t(`permission.${name}`)).join(', ')}</td>
                 <td>{share.expires_at === null ? t('never') : format.dateTime(Date.parse(share.expires_at))}</td>
                 <td>

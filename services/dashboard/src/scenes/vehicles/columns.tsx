@@ -54,7 +54,18 @@ export function useVehicleColumns(): readonly (Column<Vehicle> & { readonly id: 
     },
     text('name', (vehicle) => vehicle.name),
     text('type', (vehicle) => t(`type.${vehicle.vehicle_type}`)),
-    text('driver', driverOf),
+    {
+      ...text('driver', driverOf),
+      render: (vehicle) => {
+        const name = driverOf(vehicle);
+        if (name === null) return '–';
+        return (
+          <Link to="/drivers/$driverId" params={{ driverId: String(vehicle.driver_id) }}>
+            {name}
+          </Link>
+        );
+      },
+    },
     text('groups', groupsOf),
     {
       id: 'lastFix',

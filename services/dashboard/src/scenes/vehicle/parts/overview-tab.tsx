@@ -1,6 +1,8 @@
 import { Button } from '@mantine/core';
+import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { useDrivers } from '../../../common/fleet/queries.ts';
 import type { Vehicle } from '../../../common/fleet/vehicle.ts';
 import { useFormat } from '../../../common/format/preferences-context.ts';
 import { useLivePosition } from '../../../common/live/live-context.ts';
@@ -46,6 +48,7 @@ function VehicleFacts({ vehicle }: { vehicle: Vehicle }) {
   const facts: [string, React.ReactNode][] = [
     [t('fact.speed'), location === null ? '–' : format.speed(location.speed)],
     [t('fact.lastFix'), location === null ? '–' : <Age timeMs={location.timestamp} />],
+    [t('fact.driver'), <DriverLink key="driver" id={vehicle.driver_id} />],
     [t('fact.odometer'), format.distance(vehicle.odometer_km)],
     [t('fact.fuel'), location?.fuel_l == null ? '–' : format.volume(location.fuel_l)],
     [t('fact.terminal'), vehicle.imei ?? '–'],
@@ -60,6 +63,17 @@ function VehicleFacts({ vehicle }: { vehicle: Vehicle }) {
       <h2>{t('facts')}</h2>
       <Facts facts={facts} />
     </section>
+  );
+}
+
+function DriverLink({ id }: { id: number | null }) {
+  const { data: drivers = [] } = useDrivers();
+  const driver = drivers.find((each) => each.id === id);
+  if (driver === undefined) return '–';
+  return (
+    <Link to="/drivers/$driverId" params={{ driverId: String(driver.id) }}>
+      {driver.name}
+    </Link>
   );
 }
 
