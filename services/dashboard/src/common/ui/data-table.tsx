@@ -36,7 +36,7 @@ interface DataTableProps<Row> {
 const rowHeightPx = 36;
 
 /** Returns rows in the order of a sorting; values that are absent come last. */
-function sortRows<Row>(rows: readonly Row[], columns: readonly Column<Row>[], sorting: Sorting): readonly Row[] {
+export function sortRows<Row>(rows: readonly Row[], columns: readonly Column<Row>[], sorting: Sorting): readonly Row[] {
   const isDescending = sorting.startsWith('-');
   const value = columns.find(({ id }) => id === sorting.replace(/^-/, ''))?.sortValue;
   if (value === undefined) return rows;

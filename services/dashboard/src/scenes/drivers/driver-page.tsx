@@ -62,8 +62,7 @@ function FactsOfDriver({ driver }: { driver: Driver }) {
       ? '–'
       : new Intl.DateTimeFormat(i18n.language, { dateStyle: 'medium', timeZone: 'UTC' }).format(new Date(date));
   const { emergency_contact: emergency } = driver;
-  const phone = (number: string | null): ReactNode =>
-    number === null ? '–' : <a href={`tel:${number}`}>{number}</a>;
+  const phone = (number: string | null): ReactNode => (number === null ? '–' : <a href={`tel:${number}`}>{number}</a>);
   const licence: [string, ReactNode][] = [
     [t('field.license_number'), driver.license_number ?? '–'],
     [t('field.license_class'), driver.license_class ?? '–'],

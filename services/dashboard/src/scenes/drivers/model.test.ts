@@ -68,7 +68,9 @@ const read = (document_type: string, values: Record<string, string>): ReadDocume
 
 describe('a document that was read', () => {
   it('fills the licence from a driving licence', () => {
-    const fields = toReadFields(read('driver_license', { name: 'ASHA', license_number: 'KA01', expiry_date: '2030-01-01' }));
+    const fields = toReadFields(
+      read('driver_license', { name: 'ASHA', license_number: 'KA01', expiry_date: '2030-01-01' }),
+    );
     expect(applyReadFields(emptyForm, fields)).toEqual({
       ...emptyForm,
       name: 'ASHA',

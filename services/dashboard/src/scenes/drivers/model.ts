@@ -15,9 +15,7 @@ export const dateFields: ReadonlySet<string> = new Set(['license_issue_date', 'l
 type RecordField = (typeof contactFields)[number] | (typeof licenceFields)[number] | (typeof personFields)[number];
 
 /** A driver as the form edits it: an empty text is an absent value. */
-export type DriverForm = Readonly<
-  Record<RecordField | 'status' | 'emergency_name' | 'emergency_phone', string>
->;
+export type DriverForm = Readonly<Record<RecordField | 'status' | 'emergency_name' | 'emergency_phone', string>>;
 export type DriverField = keyof DriverForm;
 
 const recordFields: readonly RecordField[] = [...contactFields, ...licenceFields, ...personFields];

@@ -68,11 +68,7 @@ export function AssignedVehicles({ driver }: { driver: Driver }) {
         </Group>
       )}
       {can('fleet') ? (
-        <AssignForm
-          driver={driver}
-          isSaving={save.isPending}
-          onAssign={(id) => assign([...driver.vehicle_ids, id])}
-        />
+        <AssignForm driver={driver} isSaving={save.isPending} onAssign={(id) => assign([...driver.vehicle_ids, id])} />
       ) : null}
     </section>
   );
@@ -100,7 +96,10 @@ function AssignForm({ driver, isSaving, onAssign }: AssignFormProps) {
     <Group align="flex-end" gap="sm" mt="sm">
       <NativeSelect
         label={t('assignLabel')}
-        data={[{ value: '', label: '–' }, ...free.map((vehicle) => ({ value: String(vehicle.id), label: labelOf(vehicle) }))]}
+        data={[
+          { value: '', label: '–' },
+          ...free.map((vehicle) => ({ value: String(vehicle.id), label: labelOf(vehicle) })),
+        ]}
         value={value}
         onChange={({ currentTarget }) => setValue(currentTarget.value)}
       />

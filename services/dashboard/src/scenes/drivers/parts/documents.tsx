@@ -38,7 +38,8 @@ function Upload({ driver }: { driver: Driver }) {
   const choose = ({ currentTarget }: ChangeEvent<HTMLInputElement>): void => {
     const file = currentTarget.files?.[0];
     currentTarget.value = '';
-    if (file !== undefined) store.mutate({ driverId: driver.id, document: { file, type }, key: createIdempotencyKey() });
+    if (file !== undefined)
+      store.mutate({ driverId: driver.id, document: { file, type }, key: createIdempotencyKey() });
   };
   return (
     <>

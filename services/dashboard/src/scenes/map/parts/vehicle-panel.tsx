@@ -83,12 +83,21 @@ function VehicleFacts({ vehicle }: { vehicle: LiveVehicle }) {
   const { data: address } = useAddress(vehicle.id, vehicle.position);
   const fuel = record?.location?.fuel_l ?? null;
   const ignition = vehicle.isIgnitionOn;
+  const driverId = record?.driver_id ?? null;
+  const driver =
+    driverId === null ? (
+      vehicle.driverName
+    ) : (
+      <Link to="/drivers/$driverId" params={{ driverId: String(driverId) }}>
+        {vehicle.driverName}
+      </Link>
+    );
   return (
     <Facts
       facts={[
         [t('number'), vehicle.vehicleNo],
         ...(typeof address === 'string' ? [[t('address'), address] as const] : []),
-        ...(vehicle.driverName === null ? [] : [[t('driver'), vehicle.driverName] as const]),
+        ...(vehicle.driverName === null ? [] : [[t('driver'), driver] as const]),
         ...(ignition === null ? [] : [[t('ignition'), ignition ? t('on') : t('off')] as const]),
         ...(fuel === null ? [] : [[t('fuel'), format.volume(fuel)] as const]),
         ...(record === undefined || record === null
