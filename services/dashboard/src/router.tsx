@@ -153,6 +153,12 @@ const sharingRoute = createRoute({
   component: lazyRouteComponent(() => import('./scenes/sharing/page.tsx'), 'SharingPage'),
 });
 
+const devicesRoute = createRoute({
+  getParentRoute: () => appRoute,
+  path: '/devices/{-$tab}',
+  component: lazyRouteComponent(() => import('./scenes/devices/page.tsx'), 'DevicesPage'),
+});
+
 const profileRoute = createRoute({
   getParentRoute: () => appRoute,
   path: '/profile/{-$tab}',
@@ -197,6 +203,7 @@ const routeTree = rootRoute.addChildren([
     driversRoute,
     driverRoute,
     sharingRoute,
+    devicesRoute,
     profileRoute,
     accountRoute,
     messagesRoute,

@@ -8,13 +8,13 @@ import { useDrivers, useGroups, useVehicles } from '../../common/fleet/queries.t
 import type { Vehicle } from '../../common/fleet/vehicle.ts';
 import { useLivePositions } from '../../common/live/live-context.ts';
 import { useCan } from '../../common/session/session-context.ts';
+import { AddVehicle } from '../../common/terminals/add-vehicle.tsx';
+import { FindTerminal } from '../../common/terminals/find-terminal.tsx';
 import { DataTable } from '../../common/ui/data-table.tsx';
 import { Empty, Failure, Loading } from '../../common/ui/states.tsx';
 import { useVehicleColumns } from './columns.tsx';
 import { toCsvRows } from './csv-model.ts';
-import { AddVehicle } from './parts/add-vehicle.tsx';
 import { BulkBar } from './parts/bulk-bar.tsx';
-import { FindTerminal } from './parts/find-terminal.tsx';
 import { ImportDialog } from './parts/import-dialog.tsx';
 import { Toolbar } from './parts/toolbar.tsx';
 import { defaultColumns, parseColumns, type VehiclesSearch } from './search.ts';

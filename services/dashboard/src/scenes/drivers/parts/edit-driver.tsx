@@ -51,7 +51,7 @@ export function EditDriver({ driver, onClose }: { driver: Driver; onClose: () =>
     discard();
     save.reset();
   };
-  const failed = [save, store].find(({ error }) => error !== null && !isShownElsewhere(error));
+  const failed = [save, store].find(({ error }) => error !== null && !hasOwnView(error));
   return (
     <Drawer
       opened
@@ -82,8 +82,7 @@ export function EditDriver({ driver, onClose }: { driver: Driver; onClose: () =>
 }
 
 /** A conflict has its own view, and a fault of a field stands below it. */
-const isShownElsewhere = (error: Error): boolean =>
-  isVersionMismatch(error) || Object.keys(toFieldErrors(error)).length > 0;
+const hasOwnView = (error: Error): boolean => isVersionMismatch(error) || Object.keys(toFieldErrors(error)).length > 0;
 
 /** Returns both versions of each field that one of them changed. */
 function toRows(

@@ -2,10 +2,11 @@ import { Modal, Stack, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
-import { toFieldErrors } from '../../../common/forms/faults.ts';
-import { FormButtons } from '../../../common/forms/form-buttons.tsx';
-import { useSession } from '../../../common/session/session-context.ts';
-import { Failure } from '../../../common/ui/states.tsx';
+import { toFieldErrors } from '../forms/faults.ts';
+import { FormButtons } from '../forms/form-buttons.tsx';
+import { useIdempotencyKey } from '../forms/use-idempotency-key.ts';
+import { useSession } from '../session/session-context.ts';
+import { Failure } from '../ui/states.tsx';
 
 interface AddVehicleProps {
   /** Number of a terminal that connected already; empty for none. */
@@ -21,18 +22,19 @@ interface NewVehicle {
 
 /** Creates a vehicle. Faults of the server appear at their fields. */
 export function AddVehicle({ imei, onClose }: AddVehicleProps) {
-  const { t } = useTranslation('vehicles');
+  const { t } = useTranslation('terminals');
   const { api } = useSession();
   const queries = useQueryClient();
+  const keyOf = useIdempotencyKey();
   const form = useForm<NewVehicle>({ initialValues: { vehicle_no: '', name: '', imei } });
   const create = useMutation({
     mutationFn: ({ vehicle_no, name, imei }: NewVehicle) => {
       const body = { vehicle_no, ...(name === '' ? {} : { name }), ...(imei === '' ? {} : { imei }) };
-      // One key for each filled form: a repeated click creates one vehicle.
-      const params = { header: { 'Idempotency-Key': `vehicle ${JSON.stringify(body)}`.slice(0, 255) } };
+      const params = { header: { 'Idempotency-Key': keyOf(body) } };
       return api.POST('/api/vehicles', { body, params });
     },
     onSuccess: async () => {
+      void queries.invalidateQueries({ queryKey: ['listUnassignedDevices'] });
       await queries.invalidateQueries({ queryKey: ['listVehicles'] });
       onClose();
     },
@@ -44,10 +46,10 @@ export function AddVehicle({ imei, onClose }: AddVehicleProps) {
       <form onSubmit={form.onSubmit((values) => create.mutate(values))}>
         <Stack>
           {create.isError && !isFieldFault ? <Failure error={create.error} /> : null}
-          <TextInput label={t('column.number')} required maxLength={20} {...form.getInputProps('vehicle_no')} />
-          <TextInput label={t('column.name')} maxLength={100} {...form.getInputProps('name')} />
+          <TextInput data-autofocus label={t('number')} required maxLength={20} {...form.getInputProps('vehicle_no')} />
+          <TextInput label={t('name')} maxLength={100} {...form.getInputProps('name')} />
           <TextInput
-            label={t('column.terminal')}
+            label={t('terminal')}
             description={t('terminalHint')}
             inputMode="numeric"
             {...form.getInputProps('imei')}

@@ -2,14 +2,14 @@ import { Button, Modal, Stack, TextInput } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { useSession } from '../../../common/session/session-context.ts';
-import { Age } from '../../../common/ui/age.tsx';
-import { Facts } from '../../../common/ui/facts.tsx';
-import { Failure } from '../../../common/ui/states.tsx';
+import { useSession } from '../session/session-context.ts';
+import { Age } from '../ui/age.tsx';
+import { Facts } from '../ui/facts.tsx';
+import { Failure } from '../ui/states.tsx';
 
 /** Finds a terminal that connects and belongs to no vehicle, by its exact number. */
 export function FindTerminal({ onFound, onClose }: { onFound: (imei: string) => void; onClose: () => void }) {
-  const { t } = useTranslation('vehicles');
+  const { t } = useTranslation('terminals');
   const { api } = useSession();
   const [imei, setImei] = useState('');
   const lookup = useMutation({
@@ -30,7 +30,8 @@ export function FindTerminal({ onFound, onClose }: { onFound: (imei: string) => 
       <form onSubmit={submit}>
         <Stack gap="sm">
           <TextInput
-            label={t('column.terminal')}
+            data-autofocus
+            label={t('terminal')}
             description={t('terminalHint')}
             required
             inputMode="numeric"
@@ -45,7 +46,7 @@ export function FindTerminal({ onFound, onClose }: { onFound: (imei: string) => 
             <>
               <Facts
                 facts={[
-                  [t('column.model'), [device.manufacturer, device.model].filter(Boolean).join(' ') || '–'],
+                  [t('model'), [device.manufacturer, device.model].filter(Boolean).join(' ') || '–'],
                   [t('find.plate'), device.plate ?? '–'],
                   [t('find.lastSeen'), <Age key="seen" timeMs={Date.parse(device.last_seen)} />],
                 ]}

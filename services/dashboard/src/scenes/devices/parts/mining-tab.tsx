@@ -1,0 +1,117 @@
+import { Badge, Button, Group, NativeSelect, TextInput } from '@mantine/core';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { Age } from '../../../common/ui/age.tsx';
+import { Pages } from '../../../common/ui/pages.tsx';
+import { Empty, Failure, Loading } from '../../../common/ui/states.tsx';
+import { type MiningDevice, type MiningStatus, miningStatuses, pageSize, useMiningDevices } from '../queries.ts';
+import { MiningEditor } from './mining-editor.tsx';
+
+/** Devices under a mining permit, whose positions a partner reports. */
+export function MiningTab() {
+  const { t } = useTranslation('devices');
+  const [text, setText] = useState('');
+  const [status, setStatus] = useState<'' | MiningStatus>('');
+  const [page, setPage] = useState(1);
+  const [edited, setEdited] = useState<MiningDevice | 'new' | null>(null);
+  const devices = useMiningDevices({ text, status, page });
+  const isFiltered = text !== '' || status !== '';
+  return (
+    <section aria-label={t('tab.mining')}>
+      <Group justify="space-between" align="flex-end" mb="sm">
+        <Group gap="sm">
+          <TextInput
+            type="search"
+            aria-label={t('mining.search')}
+            placeholder={t('mining.search')}
+            value={text}
+            onChange={({ currentTarget }) => {
+              setText(currentTarget.value);
+              setPage(1);
+            }}
+          />
+          <NativeSelect
+            aria-label={t('mining.field.status')}
+            data={[
+              { value: '', label: t('mining.allStatuses') },
+              ...miningStatuses.map((value) => ({ value, label: t(`mining.status.${value}`) })),
+            ]}
+            value={status}
+            onChange={({ currentTarget }) => {
+              setStatus(currentTarget.value as '' | MiningStatus);
+              setPage(1);
+            }}
+          />
+        </Group>
+        <Button onClick={() => setEdited('new')}>{t('mining.add')}</Button>
+      </Group>
+      {devices.isPending ? <Loading /> : null}
+      {devices.isError ? <Failure error={devices.error} onRetry={() => void devices.refetch()} /> : null}
+      {devices.data?.data.length === 0 ? (
+        <Empty title={t(isFiltered ? 'mining.noMatch' : 'mining.empty')}>
+          {isFiltered ? null : <p>{t('mining.emptyText')}</p>}
+        </Empty>
+      ) : null}
+      {devices.data === undefined || devices.data.data.length === 0 ? null : (
+        <>
+          <MiningTable devices={devices.data.data} onEdit={setEdited} />
+          <Pages page={page} total={devices.data.meta.pagination.total} pageSize={pageSize} onChange={setPage} />
+        </>
+      )}
+      {edited === null ? null : (
+        <MiningEditor device={edited === 'new' ? null : edited} onClose={() => setEdited(null)} />
+      )}
+    </section>
+  );
+}
+
+interface MiningTableProps {
+  readonly devices: readonly MiningDevice[];
+  readonly onEdit: (device: MiningDevice) => void;
+}
+
+function MiningTable({ devices, onEdit }: MiningTableProps) {
+  const { t } = useTranslation('devices');
+  return (
+    <div className="table-scroll">
+      <table className="data" aria-label={t('tab.mining')}>
+        <thead>
+          <tr>
+            {(['imei', 'vehicle_no', 'permit_no', 'site', 'owner_name', 'status'] as const).map((field) => (
+              <th key={field}>{t(`mining.field.${field}`)}</th>
+            ))}
+            <th>{t('mining.lastSeen')}</th>
+            <th>{t('mining.positions')}</th>
+            <th>{t('actions')}</th>
+          </tr>
+        </thead>
+        <tbody>
+          {devices.map((device) => (
+            <tr key={device.id}>
+              <td>{device.imei}</td>
+              <td>{device.vehicle_no ?? '–'}</td>
+              <td>{device.permit_no ?? '–'}</td>
+              <td>{device.site ?? '–'}</td>
+              <td>{device.owner_name ?? '–'}</td>
+              <td>
+                <Badge variant="default">{t(`mining.status.${device.status}`)}</Badge>
+              </td>
+              <td>{device.last_seen === null ? '–' : <Age timeMs={Date.parse(device.last_seen)} />}</td>
+              <td>{device.data_count}</td>
+              <td>
+                <Button
+                  size="compact-sm"
+                  variant="default"
+                  aria-label={t('editOf', { name: device.imei })}
+                  onClick={() => onEdit(device)}
+                >
+                  {t('edit')}
+                </Button>
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
