@@ -1,4 +1,6 @@
-import type { Partner } from './queries.ts';
+import type { components } from '@fleet/api-client';
+
+type Partner = components['schemas']['Partner'];
 
 /** A partner as the form edits it: lists have one value a line, and an empty text is an absent value. */
 export interface PartnerForm {
