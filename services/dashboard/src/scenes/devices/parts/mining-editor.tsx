@@ -22,9 +22,9 @@ const toForm = (device: MiningDevice | null): MiningForm => ({
 });
 
 /** An empty text is an absent value. */
-const toBody = ({ imei: _, status, ...texts }: MiningForm): Record<string, unknown> => ({
-  ...Object.fromEntries(Object.entries(texts).map(([field, text]) => [field, text.trim() === '' ? null : text.trim()])),
-  status,
+const toBody = (form: MiningForm): Record<string, unknown> => ({
+  ...Object.fromEntries(textFields.map((field) => [field, form[field].trim() === '' ? null : form[field].trim()])),
+  status: form.status,
 });
 
 /** Adds a mining device, or edits and deletes one. */

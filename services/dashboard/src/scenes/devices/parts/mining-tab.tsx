@@ -22,6 +22,7 @@ export function MiningTab() {
         <Group gap="sm">
           <TextInput
             type="search"
+            w={300}
             aria-label={t('mining.search')}
             placeholder={t('mining.search')}
             value={text}
