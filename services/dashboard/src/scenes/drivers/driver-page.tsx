@@ -22,6 +22,7 @@ export function DriverPage() {
   const { driverId } = useParams({ strict: false });
   const id = Number(driverId);
   const driver = useDriver(id);
+  if (!Number.isSafeInteger(id)) return <NotFound />;
   if (driver.isPending) return <Loading />;
   if (driver.isError) {
     if (driver.error instanceof ApiFailure && [400, 404].includes(driver.error.status)) return <NotFound />;

@@ -24,6 +24,7 @@ export function useDriver(id: number) {
   const { api } = useSession();
   return useQuery({
     queryKey: ['getDriver', id],
+    enabled: Number.isSafeInteger(id),
     queryFn: async () => {
       const { data } = await api.GET('/api/drivers/{id}', { params: { path: { id } } });
       if (data === undefined) throw new Error('The server returned no driver.');

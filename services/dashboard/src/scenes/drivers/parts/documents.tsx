@@ -74,8 +74,7 @@ function DocumentRow({ document }: { document: StoredDocument }) {
   const [isConfirming, setIsConfirming] = useState(false);
   const path = { id: document.id };
   const download = useMutation({
-    mutationFn: async () =>
-      (await api.GET('/api/documents/{id}/file', { params: { path }, parseAs: 'blob' })).data,
+    mutationFn: async () => (await api.GET('/api/documents/{id}/file', { params: { path }, parseAs: 'blob' })).data,
     onSuccess: (file) => {
       const extension = document.mime_type.split('/')[1] ?? '';
       if (file !== undefined) downloadBlob(`${document.document_type}-${document.id}.${extension}`, file);

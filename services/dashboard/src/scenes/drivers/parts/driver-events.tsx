@@ -25,7 +25,7 @@ export function DriverEvents({ driver }: { driver: Driver }) {
             <li key={event.id}>
               <SeverityMark severity={severity} label={t(`common:severity.${severity}`)} />
               <span>{numbers.get(event.vehicle_id) ?? ''}</span>
-              <Link to="/events" search={{ event: event.id }}>
+              <Link to="/events/{-$eventId}" params={{ eventId: String(event.id) }}>
                 {event.title}
               </Link>
               <small>
