@@ -1,12 +1,16 @@
+import { createHash } from 'node:crypto';
 import type { Collection, Database } from '@fleet/storage';
 import type { Deps } from '../../platform/deps.ts';
 import type { Vehicle } from '../vehicles/schema.ts';
 
-/** An account that had a terminal, and the time until which it had it last; `_id` is `<canonical number>:<account>`. */
+/** An account that had a terminal, and the time until which it had it last; `_id` is `<hash of the terminal>:<account>`. */
 export interface TerminalTenure {
   readonly _id: string;
   readonly endedAtMs: number;
 }
+
+/** Hides the number of the terminal, because tenures outlive the erasure of their account. */
+const hashTerminal = (imei: string): string => createHash('sha256').update(imei).digest('hex');
 
 const tenureCollection = (database: Database): Collection<TerminalTenure> =>
   database.collection<TerminalTenure>('terminal_tenures');
@@ -17,7 +21,7 @@ export async function recordTenureEnd(
   { imei, accountId }: Pick<Vehicle, 'imei' | 'accountId'>,
 ): Promise<void> {
   if (imei === null) return;
-  const _id = `${imei}:${accountId}`;
+  const _id = `${hashTerminal(imei)}:${accountId}`;
   await tenureCollection(database).updateOne({ _id }, { $max: { endedAtMs: Date.now() } }, { upsert: true });
 }
 
@@ -26,10 +30,11 @@ export async function listTenures(
   { database }: Pick<Deps, 'database'>,
   imei: string,
 ): Promise<{ readonly accountId: number; readonly endedAtMs: number }[]> {
+  const hash = hashTerminal(imei);
   const found = await tenureCollection(database)
-    .find({ _id: { $gte: `${imei}:`, $lt: `${imei};` } })
+    .find({ _id: { $gte: `${hash}:`, $lt: `${hash};` } })
     .toArray();
   return found
-    .map(({ _id, endedAtMs }) => ({ accountId: Number(_id.slice(imei.length + 1)), endedAtMs }))
+    .map(({ _id, endedAtMs }) => ({ accountId: Number(_id.slice(hash.length + 1)), endedAtMs }))
     .toSorted((a, b) => a.endedAtMs - b.endedAtMs);
 }
