@@ -1,10 +1,11 @@
 // `npm run bench -- talk`: measures the delay of talk through the whole product, from a sample that a talker sends to the
 // driver's terminal, and back. The simulated driver and the talker alternate between silence and a tone; a delay is the
 // time between the first loud sample on one side and on the other one. Frames of 20 ms (talker) and 40 ms (driver) must
-// be complete before they are sent, and are part of it. Prints a table. Fails above DELAY_LIMIT_MS (300) at the median.
+// be complete before they are sent, and are part of it. Prints a table, and the load average before. Fails above DELAY_LIMIT_MS (300) at the median.
 // Settings: TONES (50 for each codec), DELAY_LIMIT_MS.
 import { once } from 'node:events';
 import { createRequire } from 'node:module';
+import { availableParallelism, loadavg } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
   createCameraClips,
@@ -95,6 +96,7 @@ const percentile = (values, share) =>
   values.toSorted((a, b) => a - b)[Math.ceil(values.length * share) - 1] ?? Number.NaN;
 
 let isTooSlow = false;
+const loadBefore = loadavg()[0];
 
 /** Prints one row of the table. */
 function report(codec, direction, delays) {
@@ -106,6 +108,7 @@ function report(codec, direction, delays) {
 const product = await startProduct({ env: { ...raisedLimits, LOG_LEVEL: 'warn' } });
 try {
   const { jt808, video_url: videoUrl } = product.runtime;
+  console.log(`${availableParallelism()} cores; the load average before was ${loadBefore.toFixed(1)}.\n`);
   console.log('| codec | direction | median, ms | 95 %, ms | longest, ms |\n| --- | --- | --- | --- | --- |');
   for (const [index, audio] of /** @type {const} */ (['g711a', 'g711u', 'g726', 'adpcm']).entries()) {
     const phone = `01380000900${index}`;

@@ -39,6 +39,8 @@ export const captureMedia = defineUseCase({
   request: Type.Object({
     imei,
     ...captureOptions,
+    /** Chosen by the caller: a repeated request waits for the capture that the first one has started. */
+    captureId: Type.Optional(captureId),
     waitSeconds: seconds(60),
     /** The caller, for whom the URLs of the files are created; null if no credential is required. */
     caller: Type.Union([
@@ -59,7 +61,8 @@ export const captureMedia = defineUseCase({
 
 /**
  * Records live video of a channel on an upload-ftp pod, as one JPEG or as an MP4, and stores it like other files: MEDIA
- * reports it with the capture. The stream must have been requested.
+ * reports it with the capture. The stream must have been requested. A repeated request stores no other file.
+ * Throws `not_streaming` if the stream ends too early.
  */
 export const recordLive = defineUseCase({
   subject: 'upload-ftp.record-live',

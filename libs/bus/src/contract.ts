@@ -3,6 +3,10 @@ import { Ajv } from 'ajv';
 import { ErrorCode, headers, type Msg, type MsgHdrs, NatsError } from 'nats';
 import type { Static, TSchema } from 'typebox';
 import { type Bus, endSubscription, waitForConnection } from './connection.ts';
+import { headerNames } from './header-names.ts';
+import { HeartbeatLostError, requestWithHeartbeats, sendHeartbeats } from './heartbeats.ts';
+
+export { headerNames } from './header-names.ts';
 
 const ajv = new Ajv({ strict: false });
 const encoder = new TextEncoder();
@@ -52,7 +56,8 @@ export const compileCheck = (schema: TSchema): SchemaCheck => lazyCheck(ajv, sch
 /** A request over the bus that received no usable reply. */
 export class BusError extends Error {
   override readonly name = 'BusError';
-  readonly kind: 'noResponders' | 'timedOut' | 'disconnected' | 'invalid' | 'failed';
+  /** `lost`: the service died after it had received the request, or its connection was interrupted. */
+  readonly kind: 'noResponders' | 'timedOut' | 'lost' | 'disconnected' | 'invalid' | 'failed';
   constructor(kind: BusError['kind'], message: string, cause?: unknown) {
     super(message, cause === undefined ? {} : { cause });
     this.kind = kind;
@@ -68,6 +73,8 @@ export interface RequestOptions {
    * receives it once.
    */
   readonly command?: CommandIdentity;
+  /** Time without a heartbeat after which the service counts as dead; by default only the time-out ends the wait. */
+  readonly lostAfterMs?: number;
 }
 
 /** Identifies one terminal command across retries. */
@@ -94,19 +101,32 @@ export async function request<Q extends TSchema, A extends TSchema>(
   requestHeaders.set(headerNames.timeoutMs, String(timeoutMs));
   if (options.command !== undefined) requestHeaders.set(headerNames.commandId, options.command.id);
   if (options.command?.isRetry === true) requestHeaders.set(headerNames.retry, '1');
+  const { lostAfterMs } = options;
   let message: Msg;
   try {
-    message = await bus.nc.request(contract.subject, encodeJson(body), { timeout: timeoutMs, headers: requestHeaders });
+    message =
+      lostAfterMs === undefined
+        ? await bus.nc.request(contract.subject, encodeJson(body), { timeout: timeoutMs, headers: requestHeaders })
+        : await requestWithHeartbeats(bus, contract.subject, {
+            data: encodeJson(body),
+            head: requestHeaders,
+            timeoutMs,
+            lostAfterMs,
+          });
   } catch (cause) {
-    const code = cause instanceof NatsError ? cause.code : undefined;
-    if (code === ErrorCode.NoResponders)
-      throw new BusError('noResponders', `No service handles ${contract.subject}.`, cause);
-    if (code === ErrorCode.Timeout) throw new BusError('timedOut', `${contract.subject} timed out.`, cause);
-    throw new BusError('disconnected', `${contract.subject} could not be sent.`, cause);
+    throw toBusError(contract.subject, cause);
   }
   const failure = message.headers?.get(headerNames.error);
   if (failure) throw new BusError('failed', failure);
   return parseReply(contract, message.data);
+}
+
+function toBusError(subject: string, cause: unknown): BusError {
+  if (cause instanceof HeartbeatLostError) return new BusError('lost', `The service of ${subject} has died.`, cause);
+  const code = cause instanceof NatsError ? cause.code : undefined;
+  if (code === ErrorCode.NoResponders) return new BusError('noResponders', `No service handles ${subject}.`, cause);
+  if (code === ErrorCode.Timeout) return new BusError('timedOut', `${subject} timed out.`, cause);
+  return new BusError('disconnected', `${subject} could not be sent.`, cause);
 }
 
 function parseReply<Q extends TSchema, A extends TSchema>(
@@ -157,8 +177,9 @@ export function serve<Q extends TSchema, A extends TSchema>(
     return encodeJson(reply);
   };
   const respond = async (message: Msg): Promise<void> => {
+    const endHeartbeats = sendHeartbeats(message);
     try {
-      respondSafely(message, await handle(message), undefined, options.onError);
+      respondSafely(message, await handle(message).finally(endHeartbeats), undefined, options.onError);
     } catch (error) {
       options.onError(error);
       const head = headers();
@@ -244,23 +265,6 @@ export function subscribe<T extends TSchema>(
   });
   return { stop: () => subscription.unsubscribe() };
 }
-
-/** Names of the request headers. */
-export const headerNames = {
-  /** `X-Request-Id` of the HTTP request, for logs only. */
-  correlationId: 'Correlation-Id',
-  /** 128 random bits, generated once for each command; joins retries. */
-  commandId: 'Command-Id',
-  /** Remaining time when the hop sends it. A duration, so that clocks need not agree. */
-  timeoutMs: 'Timeout-Ms',
-  /** Marks a retry of a request that may have reached a gateway. */
-  retry: 'Re-Ask',
-  /** Age of the command since its first request; only on retries. */
-  commandAgeMs: 'Asked-For-Ms',
-  /** On the command subject of a terminal: another gateway has taken over its session. */
-  takenBy: 'Taken-By',
-  error: 'Error',
-} as const;
 
 /** Encodes a JSON payload. */
 export const encodeJson = (value: unknown): Uint8Array => encoder.encode(JSON.stringify(value));

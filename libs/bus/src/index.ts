@@ -9,6 +9,7 @@ export {
   shareLinkRevoked,
   verifyKey,
 } from './access-requests.ts';
+export { callIdempotentUseCase } from './call-idempotent-use-case.ts';
 export {
   type CaptureOptions,
   captureMedia,

@@ -25,7 +25,8 @@ export const defineUseCase = <Q extends TObject, A extends TObject>(definition: 
     reply: Type.Union([Type.Object({ ok: Type.Literal(true), result: definition.result }), failure]),
   });
 
-type UseCase<Q extends TObject, A extends TObject> = ReturnType<typeof defineUseCase<Q, A>>;
+/** A use case and its schemas. */
+export type UseCase<Q extends TObject, A extends TObject> = ReturnType<typeof defineUseCase<Q, A>>;
 
 type UseCaseReply<A extends TObject> = { ok: true; result: Static<A> } | Static<typeof failure>;
 

@@ -6,7 +6,7 @@ import type { StreamClaim, StreamId, StreamRequest } from './stream-state.ts';
 /** An acknowledged stream without a packet for this long is stopped. */
 export const firstPacketTimeoutMs = 30_000;
 /** A request expires without renewal for this long: a killed process must not block a channel for the whole wait. */
-const requestTtlMs = 10_000;
+const requestTtlMs = 6_000;
 /** Acknowledged requests outlive their due time a little, for the job that stops them. */
 const acknowledgedRequestTtlMs = firstPacketTimeoutMs + 15_000;
 const accountTtlMs = 30 * dayMs;

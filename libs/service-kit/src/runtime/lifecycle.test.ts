@@ -1,5 +1,6 @@
-import { describe, expect, it } from '@jest/globals';
-import { getPodId, Lifecycle } from './lifecycle.ts';
+import { waitFor } from '@fleet/testing';
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
+import { exitAfterFlush, getPodId, Lifecycle } from './lifecycle.ts';
 import { createLogger } from './log.ts';
 
 const log = createLogger('test', 'silent');
@@ -30,6 +31,23 @@ describe('Lifecycle', () => {
     });
     await lifecycle.stop();
     expect(stopped).toEqual(['last']);
+  });
+});
+
+describe('the exit of a service', () => {
+  afterEach(() => {
+    jest.restoreAllMocks();
+  });
+
+  it.each([
+    ['is flushed', (done?: (error?: Error) => void) => done?.()],
+    ['is never flushed', () => undefined],
+  ])('follows when its log %s', async (_name, flush) => {
+    const codes: unknown[] = [];
+    jest.spyOn(process, 'exit').mockImplementation(((code: unknown) => void codes.push(code)) as never);
+    exitAfterFlush({ flush }, 3);
+    await waitFor(() => codes.length > 0, 'the exit');
+    expect(codes[0]).toBe(3);
   });
 });
 

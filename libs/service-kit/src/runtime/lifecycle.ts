@@ -99,6 +99,18 @@ function storeCompiledCode(): void {
   if (typeof flush === 'function') flush();
 }
 
+/** Longest wait for the output of the last log lines. */
+const logFlushTimeoutMs = 1_000;
+
+/** Ends this process once its log is written, or after a second if its reader is blocked. */
+export function exitAfterFlush(log: Pick<Logger, 'flush'>, code: number): void {
+  const timer = setTimeout(() => process.exit(code), logFlushTimeoutMs);
+  log.flush(() => {
+    clearTimeout(timer);
+    process.exit(code);
+  });
+}
+
 /**
  * Runs a service as this process: starts it, stops it on SIGTERM and SIGINT (and when a launcher's IPC channel closes),
  * and exits. A second signal shortens the stop. A failed start is one log line and exit code 1.
@@ -125,26 +137,26 @@ export async function runService(log: Logger, start: () => Promise<Running>): Pr
     setTimeout(() => {
       if (running !== undefined) return;
       log.info('stopped before the start was complete');
-      log.flush(() => process.exit(0));
+      exitAfterFlush(log, 0);
     }, startGraceMs);
   };
   const finish = async (service: Running): Promise<void> => {
     await service.stop();
     log.info('stopped');
-    log.flush(() => process.exit(0));
+    exitAfterFlush(log, 0);
   };
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stop(signal));
   if (process.connected) process.on('disconnect', () => stop('launcher gone'));
   process.on('unhandledRejection', (error) => {
     // An internal fault: the process state is unknown, so the supervisor starts a new process.
     log.fatal({ err: error }, 'unhandled rejection');
-    log.flush(() => process.exit(1));
+    exitAfterFlush(log, 1);
   });
   try {
     running = await start();
   } catch (error) {
     log.fatal({ err: error }, error instanceof Error ? error.message : 'start failed');
-    log.flush(() => process.exit(1));
+    exitAfterFlush(log, 1);
     return;
   }
   setTimeout(storeCompiledCode, flushDelayMs).unref();

@@ -38,7 +38,7 @@ interface StreamStart {
 }
 
 const pollIntervalMs = 100;
-const renewIntervalMs = 3_000;
+const renewIntervalMs = 2_000;
 
 /**
  * Starts a stream: sends a command to its camera, unless the channel streams. A concurrent request waits for that

@@ -1,4 +1,5 @@
-import { BusError, callUseCase, captureMedia } from '@fleet/bus';
+import { randomBytes } from 'node:crypto';
+import { BusError, callIdempotentUseCase, captureMedia } from '@fleet/bus';
 import { AppError, defineRoute, Reply, type RequestContext, type Route } from '@fleet/service-kit';
 import { type Static, Type } from 'typebox';
 import { canonicalImei } from '../access/device-authorizer.ts';
@@ -111,12 +112,13 @@ async function requestCapture(
   const request = {
     ...toOptions(input),
     imei,
+    captureId: randomBytes(12).toString('hex'),
     waitSeconds: input.wait ?? defaultWaitSeconds,
     caller: toHolder(guard.getCaller(context)),
     maySeeFiles: access?.rights.history ?? true,
   };
   try {
-    return await callUseCase(bus, captureMedia, request, {
+    return await callIdempotentUseCase(bus, captureMedia, request, {
       timeoutMs: busTimeoutMs,
       correlationId: context.requestId,
     });

@@ -43,7 +43,7 @@ export function startApi(deps: Deps, lifecycle: Lifecycle, roleDeps: ApiRoleDeps
 }
 
 /** More often than other jobs, as a user waits for the pictures. */
-const resumeIntervalMs = 5_000;
+const resumeIntervalMs = 1_500;
 
 const resumeCapturesPeriodically = (deps: Deps): (() => Promise<void>) =>
   runPeriodically(

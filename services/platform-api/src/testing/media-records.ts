@@ -45,6 +45,7 @@ export function newCapture(
   const expiresAt = new Date(requestedAt.getTime() + 600_000);
   return {
     captureId: randomBytes(12).toString('hex'),
+    claimToken: 'of a test',
     commandId: randomBytes(16).toString('hex'),
     vehicleId,
     imei: imei ?? '1',

@@ -1,4 +1,6 @@
+import type { ChildProcess } from 'node:child_process';
 import ffmpeg from 'fluent-ffmpeg';
+import { childReaper } from './child-reaper.ts';
 
 export interface FfmpegInput {
   /** A path, or a URL of the protocol `concat`. */
@@ -65,6 +67,7 @@ export class Ffmpeg {
       let isTimeout = false;
       let isKilled = false;
       let hasRun = false;
+      let pid: number | undefined;
       const kill = (): void => {
         isKilled = true;
         command.kill('SIGKILL');
@@ -77,20 +80,24 @@ export class Ffmpeg {
       const finish = (error?: Error): void => {
         clearTimeout(timer);
         signal.removeEventListener('abort', kill);
+        if (pid !== undefined) childReaper.remove(pid);
         if (error === undefined) resolve(stderr);
         else reject(new FfmpegError(error.message, { stderr, isTimeout, hasRun }));
       };
       command
         // fluent-ffmpeg starts the process after asynchronous checks. The run may already have been aborted.
         .on('start', () => {
+          pid = (command as typeof command & { readonly ffmpegProc?: ChildProcess }).ffmpegProc?.pid;
+          if (pid !== undefined) childReaper.add(pid);
           if (isKilled || signal.aborted) command.kill('SIGKILL');
         })
         .on('stderr', (line: string) => {
           hasRun ||= line.startsWith('ffmpeg version');
+          const time = parseTimeMs(line);
+          if (time !== null) onTime?.(time);
           stderr.push(line);
           if (stderr.length > maxLines) stderr.shift();
         })
-        .on('progress', ({ timemark }: { timemark?: string }) => onTime?.(parseTimeMs(timemark ?? '')))
         .on('error', (error: Error) => finish(error))
         .on('end', () => finish())
         .run();
@@ -98,8 +105,13 @@ export class Ffmpeg {
   }
 }
 
-/** Parses a time of ffmpeg, `00:01:02.50`; returns 0 if there is none. */
-function parseTimeMs(text: string): number {
-  const [, hours = 0, minutes = 0, seconds = 0] = (/^(\d+):(\d+):([\d.]+)$/.exec(text) ?? []).map(Number);
+/**
+ * Parses the time in a line about the progress, `frame= 10 ... time=00:01:02.50 ...`. The event `progress` of
+ * fluent-ffmpeg is not used: it makes ffprobe read the input without the limits on protocols and formats.
+ */
+function parseTimeMs(line: string): number | null {
+  const match = /\btime=(\d+):(\d+):([\d.]+)/.exec(line);
+  if (match === null) return null;
+  const [, hours = 0, minutes = 0, seconds = 0] = match.map(Number);
   return Math.round((hours * 3_600 + minutes * 60 + seconds) * 1_000);
 }

@@ -25,6 +25,8 @@ export { IncomingFile } from './incoming-file.ts';
 export type MediaMetadata = Omit<MediaStored, 'fileId' | 'server' | 'sizeBytes'> & {
   /** Distinguishes the file from others of the same terminal with the same bytes. */
   readonly fileIdSeed: string;
+  /** True if the seed alone identifies the file: it is created on request, with other bytes each time. */
+  readonly isSeedUnique?: boolean;
 };
 
 /** Thrown when there is no disk space for another file. */
@@ -94,12 +96,15 @@ export class MediaFiles {
    * (imei, seed, bytes) gets the same id. The incoming file no longer exists afterwards, whether this succeeds or
    * throws.
    */
-  async store(file: IncomingFile, { fileIdSeed, ...metadata }: MediaMetadata): Promise<MediaStored> {
+  async store(file: IncomingFile, metadataWithSeed: MediaMetadata): Promise<MediaStored> {
+    const { fileIdSeed, isSeedUnique = false, ...metadata } = metadataWithSeed;
     try {
       if (file.imei !== metadata.imei) throw new RangeError('the file belongs to another terminal');
       const { sizeBytes } = file;
       await file.finish();
-      const fileId = createFileId(metadata.imei, fileIdSeed, await hashFile(file.path));
+      const fileId = isSeedUnique
+        ? createFileId(metadata.imei, fileIdSeed)
+        : createFileId(metadata.imei, fileIdSeed, await hashFile(file.path));
       const pendingEvent: PendingEvent = { ...metadata, fileId, sizeBytes };
       const stored = this.#toStoredEvent(pendingEvent);
       if (!mediaStored.check(stored)) throw new RangeError('invalid file metadata');
@@ -114,6 +119,15 @@ export class MediaFiles {
     } finally {
       await file.discard();
     }
+  }
+
+  /** Returns whether the file of a unique seed is stored. It is published then, or will be. */
+  async isStored(imei: string, uniqueSeed: string): Promise<boolean> {
+    const { directory, objects } = this.#deps;
+    const ref = { imei, fileId: createFileId(imei, uniqueSeed) };
+    return (
+      (await directory.sizeOf(ref)) !== null || (objects !== null && (await objects.find(toObjectKey(ref))) !== null)
+    );
   }
 
   /**

@@ -8,7 +8,7 @@ import { type MediaFiles, NoSpaceError } from '../media/media-files.ts';
 
 export interface LiveRecordingDeps {
   readonly redis: Redis;
-  readonly media: Pick<MediaFiles, 'open' | 'store'>;
+  readonly media: Pick<MediaFiles, 'isStored' | 'open' | 'store'>;
   readonly ffmpegPath: string;
   readonly signingSecret: string;
   readonly log: Logger;
@@ -21,12 +21,18 @@ const urlLifetimeMs = 60_000;
 /** Time for the first key frame, and for the program. */
 const overheadMs = 15_000;
 
+/** A clip that has less than this part of its length was interrupted; cameras may skip the rest. */
+const minClipFraction = 0.75;
+const clipToleranceMs = 500;
+
 /**
  * Records one frame of live video as JPEG, or a clip as MP4 without encoding it again, and stores it like a file that
- * the terminal has sent.
+ * the terminal has sent. Does nothing if the capture has its file. Throws `not_streaming` if the stream ends too early.
  */
 export async function recordLive(deps: LiveRecordingDeps, request: LiveRecording, signal: AbortSignal): Promise<void> {
   const { imei, channel, kind, captureId, durationSeconds } = request;
+  // A pod that died after it had stored the file.
+  if (await deps.media.isStored(imei, captureId)) return;
   const url = await findStreamUrl(deps, request, signal);
   const file = await openFile(deps, imei);
   try {
@@ -53,6 +59,7 @@ export async function recordLive(deps: LiveRecordingDeps, request: LiveRecording
     place: null,
     attachment: null,
     fileIdSeed: captureId,
+    isSeedUnique: true,
   });
 }
 
@@ -65,12 +72,13 @@ async function findStreamUrl(
   const id = { kind: 'live', imei, channel } as const;
   const deadlineMs = performance.now() + firstPacketTimeoutMs;
   for (;;) {
-    const { claim } = await readStream(redis, id);
+    const { claim, request } = await readStream(redis, id);
     if (claim !== null) {
       const query = { audio: kind === 'video' && hasAudio ? 'aac' : 'none' };
       const path = { ...id, baseUrl: claim.url, lifetimeMs: urlLifetimeMs, suffix: '.mp4', query } as const;
       return signMediaPath(signingSecret, path);
     }
+    if (request === null) throw createEndError();
     if (performance.now() >= deadlineMs)
       throw new AppError('upstream_error', 'The camera accepted the stream but did not connect. Retry.');
     await delay(pollIntervalMs, undefined, { signal });
@@ -96,8 +104,12 @@ async function runFfmpeg(
   const durationMs = request.kind === 'video' ? request.durationSeconds * 1000 : 0;
   const ffmpeg = new Ffmpeg({ path: ffmpegPath, timeoutMs: durationMs + overheadMs });
   const inputs = [{ source: url, options: ['-protocol_whitelist http,https,tls,tcp', '-format_whitelist mov'] }];
+  let recordedMs = 0;
+  const onTime = (timeMs: number): void => {
+    recordedMs = timeMs;
+  };
   try {
-    await ffmpeg.run({ inputs, outputOptions: getOutputOptions(request), output }, signal);
+    await ffmpeg.run({ inputs, outputOptions: getOutputOptions(request), output, onTime }, signal);
   } catch (cause) {
     if (!(cause instanceof FfmpegError)) throw cause;
     if (cause.isDiskFull)
@@ -107,9 +119,15 @@ async function runFfmpeg(
       { imei: request.imei, channel: request.channel, isTimeout: cause.isTimeout },
       'could not record live video',
     );
+    if (!cause.isTimeout && cause.hasRun) throw createEndError(cause);
     throw new AppError('upstream_error', 'The live video could not be recorded.', { cause });
   }
+  // A stream that ends is the end of its input for ffmpeg.
+  if (recordedMs < durationMs * minClipFraction - clipToleranceMs) throw createEndError();
 }
+
+const createEndError = (cause?: unknown): AppError =>
+  new AppError('not_streaming', 'The live video ended before it was recorded.', { cause });
 
 function getOutputOptions({ kind, box, durationSeconds }: LiveRecording): string[] {
   if (kind === 'image') {

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { BusError, callUseCase, deviceApi, type LiveRecording, recordLive } from '@fleet/bus';
+import { BusError, callIdempotentUseCase, deviceApi, type LiveRecording, recordLive } from '@fleet/bus';
 import { AppError } from '@fleet/service-kit';
 import type { Deps } from '../../platform/deps.ts';
 import { callDevice, type RequestTrace } from '../dashcam/call-device.ts';
@@ -33,15 +33,20 @@ export const recordingTimeoutMs = ({ durationSeconds }: Pick<Capture, 'durationS
  * others watch it. Throws if there is no live video.
  */
 export async function recordStream(deps: RecordStreamDeps, capture: Capture, trace: RequestTrace): Promise<void> {
-  const { imei, channelId } = capture;
-  if ((await readStreamState(deps, imei, channelId)) !== null) {
-    try {
-      return await record(deps, capture, trace);
-    } catch (error) {
-      // Its last viewer may have stopped it concurrently.
-      if (!isUpstreamError(error) || (await readStreamState(deps, imei, channelId)) !== null) throw error;
-    }
+  const isRunning = (await readStreamState(deps, capture.imei, capture.channelId)) !== null;
+  try {
+    if (isRunning) await record(deps, capture, trace);
+    else await recordStartedStream(deps, capture, trace);
+  } catch (error) {
+    // Its last viewer has stopped it, or the media service was restarted.
+    if (!isEndOfStream(error)) throw error;
+    await recordStartedStream(deps, capture, trace).catch((again: unknown) => {
+      throw isEndOfStream(again) ? new AppError('upstream_error', again.message, { cause: again }) : again;
+    });
   }
+}
+
+async function recordStartedStream(deps: RecordStreamDeps, capture: Capture, trace: RequestTrace): Promise<void> {
   await startStream(deps, capture, trace);
   try {
     await record(deps, capture, trace);
@@ -50,7 +55,8 @@ export async function recordStream(deps: RecordStreamDeps, capture: Capture, tra
   }
 }
 
-const isUpstreamError = (error: unknown): boolean => error instanceof AppError && error.code === 'upstream_error';
+const isEndOfStream = (error: unknown): error is AppError =>
+  error instanceof AppError && error.code === 'not_streaming';
 
 async function startStream(
   { bus }: RecordStreamDeps,
@@ -63,7 +69,10 @@ async function startStream(
     dataType: kind === 'clip' && hasAudio ? audioAndVideo : videoOnly,
     streamType: quality === 'LOW' ? subStream : mainStream,
   };
-  const { result } = await callDevice((options) => callUseCase(bus, deviceApi.startLive, request, options), trace);
+  const { result } = await callDevice(
+    (options) => callIdempotentUseCase(bus, deviceApi.startLive, request, { ...options, isServiceAwaited: true }),
+    trace,
+  );
   if (result !== 'success')
     throw new AppError('upstream_error', `The camera refused to stream on channel ${channelId} (${result}).`);
 }
@@ -80,7 +89,8 @@ async function record({ bus }: RecordStreamDeps, capture: Capture, { correlation
     hasAudio,
   };
   try {
-    await callUseCase(bus, recordLive, request, { timeoutMs: recordingTimeoutMs(capture), correlationId });
+    const timeoutMs = recordingTimeoutMs(capture);
+    await callIdempotentUseCase(bus, recordLive, request, { timeoutMs, correlationId, isServiceAwaited: true });
   } catch (cause) {
     if (!(cause instanceof BusError)) throw cause;
     throw new AppError('upstream_error', 'The live video could not be recorded.', { cause });
@@ -107,7 +117,7 @@ async function stopIfUnwatched(
   try {
     if (!(await isUnwatched(deps, imei, channel))) return;
     const request = { imei, channel, ...closeStream };
-    await callDevice((options) => callUseCase(deps.bus, deviceApi.controlLive, request, options), trace);
+    await callDevice((options) => callIdempotentUseCase(deps.bus, deviceApi.controlLive, request, options), trace);
   } catch (error) {
     // The media service stops a stream without viewers after a minute.
     deps.log.info({ err: error, imei, channel }, 'could not stop the stream of a capture');

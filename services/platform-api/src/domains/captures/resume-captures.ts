@@ -1,7 +1,8 @@
 import type { Deps } from '../../platform/deps.ts';
-import { leaseEnd, type RunDeps, runCapture } from './run-capture.ts';
+import { createClaim } from './claim.ts';
+import { type RunDeps, runCapture } from './run-capture.ts';
 import type { Capture } from './schema.ts';
-import { changeCapture, listOverdueCaptures } from './store.ts';
+import { changeCapture, listOverdueCaptures, takeOverCapture } from './store.ts';
 
 const batchSize = 50;
 
@@ -18,12 +19,9 @@ async function resume(deps: RunDeps, capture: Capture, now: Date): Promise<void>
     );
     return;
   }
-  let isTaken = false;
-  const taken = await changeCapture(deps.records, capture, (current) => {
-    isTaken = current.status === 'pending' && current.leasedUntil < now;
-    return isTaken ? { leasedUntil: leaseEnd(current.step, current) } : null;
-  });
-  if (!isTaken) return;
+  const taken = await takeOverCapture(deps.records, capture, { ...createClaim(), now });
+  if (taken === null) return;
+  deps.log.info({ captureId: taken.captureId, step: taken.step }, 'continuing a capture whose process died');
   // Not awaited: each takes as long as its terminal needs.
   void runCapture(deps, taken, { correlationId: taken.captureId }, { isRepeated: true }).catch((error: unknown) =>
     deps.log.warn({ err: error, captureId: taken.captureId }, 'a capture was interrupted again'),

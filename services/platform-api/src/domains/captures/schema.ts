@@ -56,7 +56,9 @@ export interface Capture extends AccountRecord {
   readonly requestedAt: Date;
   readonly expiresAt: Date;
   readonly completedAt: Date | null;
-  /** Until then a process works on the current step; afterwards another one takes over. */
+  /** The process that works on the capture. */
+  readonly claimToken: string;
+  /** Renewed by that process while it lives; afterwards another one takes over. */
   readonly leasedUntil: Date;
 }
 

@@ -56,6 +56,29 @@ export async function listRecentCaptures(
   return found.toReversed();
 }
 
+/** Extends the claim of a process on a pending capture. Does nothing if another process has taken it over. */
+export async function renewClaim(
+  records: RecordStore,
+  { captureId, claimToken }: Pick<Capture, 'captureId' | 'claimToken'>,
+  leasedUntil: Date,
+): Promise<void> {
+  // Not a change of the record: its version and its time of change remain. A capture of which only the files are missing is not
+  // claimed.
+  const claimed: object = { captureId, claimToken, status: 'pending', step: { $ne: 'arriving' } };
+  await capturesOfAllAccounts(records).updateOne(claimed, { $set: { leasedUntil } });
+}
+
+/** Claims a pending capture whose process has died. Returns null if another process was faster. */
+export async function takeOverCapture(
+  records: RecordStore,
+  { captureId }: Pick<Capture, 'captureId'>,
+  { claimToken, leasedUntil, now }: Pick<Capture, 'claimToken' | 'leasedUntil'> & { readonly now: Date },
+): Promise<Capture | null> {
+  const unclaimed: object = { captureId, status: 'pending', leasedUntil: { $lt: now } };
+  const change: object = { $set: { claimToken, leasedUntil } };
+  return capturesOfAllAccounts(records).findOneAndUpdate(unclaimed, change, { returnDocument: 'after' });
+}
+
 /** Returns pending captures whose process has died, or whose time is over. */
 export const listOverdueCaptures = (records: RecordStore, now: Date, limit: number): Promise<Capture[]> =>
   capturesOfAllAccounts(records)

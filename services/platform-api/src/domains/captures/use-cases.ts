@@ -9,8 +9,9 @@ import type { RequestTrace } from '../dashcam/call-device.ts';
 import { requireCamera } from '../dashcam/use-cases.ts';
 import type { Vehicle } from '../vehicles/schema.ts';
 import { type VisibleVehicle, visibleVehicle } from '../vehicles/visibility.ts';
+import { createClaim } from './claim.ts';
 import { captureTimeoutMs } from './rules.ts';
-import { leaseEnd, type RunDeps, runCapture } from './run-capture.ts';
+import { type RunDeps, runCapture } from './run-capture.ts';
 import type { Capture, CaptureStep } from './schema.ts';
 import { captureCollection, captureNotFoundError, findCapture } from './store.ts';
 
@@ -23,11 +24,15 @@ interface CaptureRequest {
   /** User who requests it; null for a key. */
   readonly requestedBy: number | null;
   readonly trace: RequestTrace;
+  /** Id that the caller has chosen. */
+  readonly captureId?: string | undefined;
   /** Gets the headers of the rate limit. */
   readonly context?: Pick<RequestContext, 'response'>;
 }
 
 const pollIntervalMs = 150;
+
+const createCaptureId = (): string => randomBytes(12).toString('hex');
 
 /**
  * Starts a capture of a vehicle, and returns it as soon as its record exists. Throws 404 for a camera that does not
@@ -45,7 +50,7 @@ export async function startCapture(deps: CaptureDeps, vehicle: Vehicle, request:
   const capture = await captureCollection(deps.records).insert(vehicle, {
     ...details,
     ...times,
-    captureId: randomBytes(12).toString('hex'),
+    captureId: request.captureId ?? createCaptureId(),
     commandId: randomBytes(16).toString('hex'),
     vehicleId: vehicle._id,
     imei,
@@ -59,7 +64,7 @@ export async function startCapture(deps: CaptureDeps, vehicle: Vehicle, request:
     errorCode: null,
     error: null,
     requestedBy,
-    leasedUntil: leaseEnd(step, { ...details, ...times }),
+    ...createClaim(),
   });
   // Not awaited: the capture continues after the response. Another process takes over if this one dies.
   void runCapture(deps, capture, trace).catch((error: unknown) =>

@@ -1,4 +1,4 @@
-import { callUseCase, deviceApi, type StreamChanged, streamStatusEvent } from '@fleet/bus';
+import { callIdempotentUseCase, deviceApi, type StreamChanged, streamStatusEvent } from '@fleet/bus';
 import { AppError } from '@fleet/service-kit';
 import { countViewersBySubject } from '@fleet/storage';
 import type { Static } from 'typebox';
@@ -91,10 +91,13 @@ async function requestStream(
   const { imei, channel } = start;
   if (isWoken) {
     phases.publish('waking');
-    await callDevice((options) => callUseCase(bus, deviceApi.wakeUp, { imei }, options), trace);
+    await callDevice((options) => callIdempotentUseCase(bus, deviceApi.wakeUp, { imei }, options), trace);
   }
   phases.publish('requested');
-  const { result } = await callDevice((options) => callUseCase(bus, deviceApi.startLive, start, options), trace);
+  const { result } = await callDevice(
+    (options) => callIdempotentUseCase(bus, deviceApi.startLive, start, options),
+    trace,
+  );
   if (result !== 'success')
     throw new AppError('upstream_error', `The camera refused to stream on channel ${channel} (${result}).`);
 }
@@ -181,7 +184,10 @@ async function isWatchedByOthers(
 async function stopStream({ bus }: DashcamDeps, state: StreamChanged, trace: RequestTrace): Promise<StreamChanged> {
   const { imei, channel } = state;
   const command = { imei, channel, control: closeControl, closeType: closeAll, streamType: 0 };
-  const { result } = await callDevice((options) => callUseCase(bus, deviceApi.controlLive, command, options), trace);
+  const { result } = await callDevice(
+    (options) => callIdempotentUseCase(bus, deviceApi.controlLive, command, options),
+    trace,
+  );
   if (result !== 'success')
     throw new AppError('upstream_error', `The camera refused to stop channel ${channel} (${result}).`);
   return { ...streamStatusEvent({ imei, channel }, 'stopped', state.streamType), startedAtMs: state.startedAtMs };
