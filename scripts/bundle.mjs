@@ -27,14 +27,26 @@ const external = [
 ];
 
 /** Bundled CommonJS packages load the modules of Node.js by `require`. */
-const banner = `import { createRequire as bundleRequire } from 'node:module'; const require = bundleRequire(import.meta.url);`;
+const banner = `import { realpathSync as bundleRealpath } from 'node:fs';
+import { createRequire as bundleRequire } from 'node:module';
+import { pathToFileURL as bundleUrl } from 'node:url';
+const require = bundleRequire(import.meta.url);`;
+
+/** Returns the code of a module's URL. An image has the libraries in node_modules alone, as links. */
+function toUrlCode(folder, path) {
+  const [, library, file] = /\/libs\/([^/]+)\/(.*)$/.exec(path) ?? [];
+  if (library === undefined) return `new URL(${JSON.stringify(relative(folder, path))}, import.meta.url).href`;
+  const linked = JSON.stringify(`../../node_modules/@fleet/${library}/${file}`);
+  return `bundleUrl(bundleRealpath(new URL(${linked}, import.meta.url))).href`;
+}
+
 /** Preserves the URLs of files that modules load from their own folder. */
 const urlPlugin = (folder) => ({
   name: 'urls',
   setup(build) {
     build.onLoad({ filter: /\/(libs|services)\/[^/]+\/dist\/.*\.js$/ }, async ({ path }) => {
       const text = await readFile(path, 'utf8');
-      const url = `new URL(${JSON.stringify(relative(folder, path))}, import.meta.url).href`;
+      const url = toUrlCode(folder, path);
       return text.includes('import.meta.url') ? { contents: text.replaceAll('import.meta.url', url) } : undefined;
     });
   },

@@ -1,10 +1,11 @@
-// npm run images: builds the image of every service with buildah, starts each once and requests /livez, and prints the
-// sizes. BASE selects another base image with Node.js; patterns of services may follow.
+// npm run images: builds the image of every service with buildah, starts each once and requests /livez, writes a bill of
+// materials of each (CycloneDX), and prints the sizes. BASE selects another base image with Node.js; patterns of services may follow.
 //   BASE=localhost/node npm run images -- gateway
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { sbomFolder, writeSbom } from './images/sbom.mjs';
 import { root } from './steps.mjs';
 
 const services = ['jt808-gateway', 'jt1078-media', 'device-api', 'platform-api', 'upload-ftp', 'webhook-dispatcher'];
@@ -106,6 +107,17 @@ async function start(service) {
   }
 }
 
+/** Writes the bill of materials of an image, and returns a phrase about it. */
+function describePackages(service) {
+  const container = buildah('from', tagOf(service));
+  try {
+    const { npm, debian } = writeSbom(service, buildah, container);
+    return `${npm} packages of npm and ${debian} of Debian`;
+  } finally {
+    buildah('rm', container);
+  }
+}
+
 const formatSize = (bytes) => (typeof bytes === 'string' ? bytes : `${Math.round(bytes / 1e6)} MB`);
 
 const patterns = process.argv.slice(2);
@@ -114,6 +126,7 @@ const rows = [];
 for (const service of [...services, proxy].filter(isWanted)) {
   build(service);
   if (service !== proxy) await start(service);
-  rows.push(`${service.padEnd(20)} ${formatSize(sizeOf(service))}${service === proxy ? '' : ', live'}`);
+  const state = service === proxy ? '' : ', live';
+  rows.push(`${service.padEnd(20)} ${formatSize(sizeOf(service))}${state}, ${describePackages(service)}`);
 }
-console.log(rows.join('\n'));
+console.log(`${rows.join('\n')}\nBills of materials: ${sbomFolder}`);

@@ -1,12 +1,16 @@
 // npm run test:k8s: validates the manifests with a real API server. Builds the servers on the first run, which takes
-// several minutes. Needs Go and, for nothing but its own processes, the loopback interface.
+// several minutes and needs Go. `-- cluster` also starts a node on this machine, with the images of `npm run images`, and
+// restarts every service under load. It needs root, containerd and the network plugins. Settings: TERMINALS (100), VIEWERS (2),
+// BASE (base of the images).
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { checkCluster } from './kubernetes/cluster.mjs';
 import { startControlPlane } from './kubernetes/control-plane.mjs';
 import { checkManifests } from './kubernetes/dry-run.mjs';
+import { findMissing, removeNode } from './kubernetes/node.mjs';
 import { Processes } from './kubernetes/processes.mjs';
-import { apiServerPrograms, buildServers, collectDefinitions } from './kubernetes/tools.mjs';
+import { apiServerPrograms, buildServers, collectDefinitions, nodePrograms } from './kubernetes/tools.mjs';
 
 let passed = 0;
 let failed = 0;
@@ -23,16 +27,32 @@ async function check(title, run) {
   }
 }
 
+const isWithCluster = process.argv[2] === 'cluster';
+const missing = isWithCluster ? findMissing() : null;
+if (missing !== null) {
+  console.error(`${missing} A node cannot run on this machine.`);
+  process.exit(1);
+}
 collectDefinitions();
-await buildServers(apiServerPrograms);
+await buildServers(isWithCluster ? [...apiServerPrograms, ...nodePrograms] : apiServerPrograms);
 const folder = mkdtempSync(join(tmpdir(), 'fleet-kubernetes-'));
 const processes = new Processes(join(folder, 'logs'));
+async function cleanUp() {
+  await processes.stop();
+  if (isWithCluster) removeNode(folder);
+  rmSync(folder, { recursive: true, force: true });
+}
+for (const signal of ['SIGINT', 'SIGTERM'])
+  process.once(signal, async () => {
+    await cleanUp();
+    process.exit(1);
+  });
 try {
   const cluster = await startControlPlane(processes, folder);
   await checkManifests(cluster, check);
+  if (isWithCluster) await checkCluster(processes, folder, cluster, check);
 } finally {
-  await processes.stop();
-  rmSync(folder, { recursive: true, force: true });
+  await cleanUp();
 }
 console.log(`${passed} passed, ${failed} failed`);
 process.exitCode = failed === 0 ? 0 : 1;

@@ -70,6 +70,7 @@ export async function startControlPlane(processes, folder) {
     '--authorization-mode=RBAC',
     `--service-cluster-ip-range=${serviceNetwork}`,
     '--disable-admission-plugins=ServiceAccount',
+    '--kubelet-preferred-address-types=Hostname',
   ]);
   const kubectl = (args, input = '') => {
     const { status, stdout, stderr } = spawnSync(program('kubectl'), ['--kubeconfig', kubeconfig, ...args], {

@@ -46,13 +46,13 @@ export class Processes {
     mkdirSync(folder, { recursive: true });
   }
 
-  /** Starts a program, whose output goes to `<name>.log`. */
-  start(name, command, args, options = {}) {
+  /** Starts a program, whose output goes to `<name>.log`. `beforeStop` runs before the program is stopped. */
+  start(name, command, args, { beforeStop = () => {}, ...options } = {}) {
     const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], ...options });
     const log = createWriteStream(join(this.#folder, `${name}.log`));
     for (const stream of [child.stdout, child.stderr]) stream.pipe(log, { end: false });
     const ended = once(child, 'close').then(() => log.end());
-    this.#running.push({ name, child, ended });
+    this.#running.push({ name, child, ended, beforeStop });
     return child;
   }
 
@@ -69,7 +69,8 @@ export class Processes {
 
   /** Stops all processes, the newest first. Kills one that does not end in time. */
   async stop() {
-    for (const { child, ended } of this.#running.reverse()) {
+    for (const { child, ended, beforeStop } of this.#running.reverse()) {
+      beforeStop();
       child.kill('SIGTERM');
       const killer = setTimeout(() => child.kill('SIGKILL'), stopTimeoutMs);
       await ended;

@@ -345,7 +345,36 @@ describeRendered('the production overlay', () => {
     expect(unknown).toEqual([]);
   });
 
+  it('has the Grafana board that its script writes, on metrics that exist', () => {
+    const { stdout } = spawnSync(process.execPath, ['scripts/grafana-board.mjs', '--print'], {
+      cwd: root,
+      encoding: 'utf8',
+    });
+    const board = manifests.find(({ kind, metadata }) => kind === 'ConfigMap' && metadata.name === 'fleet-board');
+    expect(board?.data?.['board.json']).toBe(stdout);
+    const expressions = [...stdout.matchAll(/"expr": "(.+)",$/gm)].map(([, expr = '']) => expr);
+    const names = expressions.flatMap((expr) => expr.match(/\b[a-z]+(?:_[a-z0-9]+)+\b(?=\{|\[| ==|\))/g) ?? []);
+    const page = readFileSync(join(root, 'docs', 'reference', 'metrics.md'), 'utf8');
+    const isListed = (name: string): boolean => page.includes(`\`${name.replace(/_bucket$/, '')}\``);
+    expect(expressions.length).toBeGreaterThan(30);
+    expect(names.filter((name) => !/^(process|nodejs)_/.test(name) && !isListed(name))).toEqual([]);
+  });
+
   const promtool = findTool('promtool');
+  (promtool === undefined ? it.skip : it)('has a Grafana board of valid expressions', () => {
+    const board = manifests.find(({ metadata }) => metadata.name === 'fleet-board')?.data?.['board.json'] ?? '';
+    const expressions = [...board.matchAll(/"expr": (".+"),$/gm)].map(([, text = '']) => JSON.parse(text) as string);
+    const rules = expressions.map((expr, index) => ({
+      record: `board:${index}`,
+      expr: expr.replaceAll('$__rate_interval', '5m'),
+    }));
+    const folder = mkdtempSync(join(tmpdir(), 'board-'));
+    writeFileSync(join(folder, 'rules.yaml'), stringify({ groups: [{ name: 'board', rules }] }));
+    const result = spawnSync(promtool ?? '', ['check', 'rules', 'rules.yaml'], { cwd: folder, encoding: 'utf8' });
+    rmSync(folder, { recursive: true });
+    expect(result.stdout + result.stderr).toContain(`SUCCESS: ${rules.length} rules found`);
+  });
+
   (promtool === undefined ? it.skip : it)('has alerts that fire for faults only', () => {
     const folder = mkdtempSync(join(tmpdir(), 'alerts-'));
     writeFileSync(join(folder, 'rules.yaml'), stringify(specs('PrometheusRule')[0]));

@@ -1,0 +1,141 @@
+// The product on a cluster of one node: the overlay `dev`, the smoke test, and restarts of every service under load.
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { root } from '../steps.mjs';
+import { backendImages, createBackendImages } from './backend-images.mjs';
+import { requireKubectl } from './control-plane.mjs';
+import { Load } from './load.mjs';
+import { importImages, startNode } from './node.mjs';
+import { findFreePort, waitUntil } from './processes.mjs';
+import { addresses, apiKey, webhookHost, writeTrialOverlay } from './trial-overlay.mjs';
+
+const images = ['jt808-gateway', 'jt1078-media', 'device-api', 'platform-api', 'upload-ftp', 'webhook-dispatcher'];
+const workloads = [
+  'deployment/jt808-gateway',
+  'deployment/device-api',
+  'deployment/platform-api',
+  'deployment/webhook-dispatcher',
+  'statefulset/platform-telemetry',
+  'statefulset/upload-ftp',
+  'statefulset/jt1078-media',
+];
+const backends = ['statefulset/nats', 'statefulset/redis', 'statefulset/mongodb'];
+const rolloutTimeout = '--timeout=400s';
+const smokeTerminals = ['138001000001', '138001000002'];
+
+const inNamespace = (cluster, ...args) => requireKubectl(cluster, ['-n', 'fleet', ...args]);
+
+/** Waits until each pod of the workloads is ready. */
+function waitForRollouts(cluster, names) {
+  for (const name of names) inNamespace(cluster, 'rollout', 'status', name, rolloutTimeout);
+}
+
+/** Starts the reverse proxy of the product on this machine, in front of the services of the cluster. */
+async function startProxy(processes, port) {
+  const env = {
+    ...process.env,
+    HOST: '127.0.0.1',
+    HTTP_PORT: String(port),
+    DEVICE_API_URL: `http://${addresses['device-api']}:8083`,
+    PLATFORM_API_URL: `http://${addresses['platform-api']}:8082`,
+  };
+  processes.start('proxy', process.execPath, [join(root, 'deploy', 'local', 'dist', 'proxy-main.js')], { env });
+  await waitUntil('the health of the product', async () => {
+    processes.check();
+    return (await fetch(`http://127.0.0.1:${port}/api/v1/health`)).ok;
+  });
+}
+
+/** Starts two simulated vehicles, and runs the smoke test against the cluster. Throws with its output if it fails. */
+async function runSmokeTest(processes, folder, baseUrl) {
+  const dataDir = join(folder, 'smoke');
+  const report = join(dataDir, 'fleet.json');
+  mkdirSync(dataDir, { recursive: true });
+  const server = ['--host', addresses['jt808-gateway'], '--port', '7808'];
+  const fleet = ['--phones', smokeTerminals.join(','), '--channels', '2', '--report-file', report];
+  const cli = join(root, 'libs', 'terminal-simulator', 'dist', 'cli.js');
+  processes.start('smoke-terminals', process.execPath, [cli, 'fleet', ...server, ...fleet]);
+  const headers = { 'x-api-key': apiKey };
+  for (const imei of smokeTerminals)
+    await waitUntil(`the connection of ${imei}`, async () => {
+      processes.check();
+      return (await fetch(`${baseUrl}/api/v1/health/device?imei=${imei}`, { headers })).ok;
+    });
+  const runtime = {
+    base_url: baseUrl,
+    demo: { api_key: apiKey },
+    simulated_terminals: JSON.parse(readFileSync(report, 'utf8')),
+  };
+  writeFileSync(join(dataDir, 'runtime.json'), JSON.stringify(runtime));
+  const env = { ...process.env, DATA_DIR: dataDir };
+  const { status, stdout, stderr } = spawnSync(process.execPath, ['scripts/smoke.mjs'], {
+    cwd: root,
+    env,
+    encoding: 'utf8',
+  });
+  if (status !== 0) throw new Error(`${stdout}${stderr}`);
+}
+
+/** Returns the address of a Service of the cluster. */
+const addressOf = (cluster, service) =>
+  inNamespace(cluster, 'get', 'service', service, '-o', 'jsonpath={.spec.clusterIP}');
+
+/** Restarts every workload, one after the other. */
+async function restartAll(cluster) {
+  for (const name of workloads) {
+    const startedAt = performance.now();
+    inNamespace(cluster, 'rollout', 'restart', name);
+    const restarted = () => isComplete(cluster, name);
+    await waitUntil(`the restart of ${name}`, restarted, { timeoutMs: 400_000, intervalMs: 2_000 });
+    console.log(`    ${name} restarted in ${((performance.now() - startedAt) / 1_000).toFixed(0)} s`);
+  }
+}
+
+/** Returns whether all pods of a workload are of its newest revision and ready. */
+function isComplete(cluster, name) {
+  const { metadata, spec, status } = JSON.parse(inNamespace(cluster, 'get', name, '-o', 'json'));
+  if (status.observedGeneration !== metadata.generation) return false;
+  return [status.updatedReplicas, status.readyReplicas, status.replicas].every((count) => count === spec.replicas);
+}
+
+/** Starts the cluster with the product, and runs all checks, each through `check(title, run)`. */
+export async function checkCluster(processes, folder, cluster, check) {
+  createBackendImages(process.env['BASE'] ?? 'localhost/node');
+  await startNode(processes, folder, cluster);
+  importImages(
+    folder,
+    [...images.map((name) => `localhost/fleet/${name}`), ...Object.values(backendImages)].map(
+      (name) => `${name}:latest`,
+    ),
+  );
+  const port = await findFreePort();
+  const baseUrl = `http://127.0.0.1:${port}`;
+  await check('every pod of k8s/overlays/dev becomes ready', () => {
+    const replicas = { 'jt1078-media': 2, 'platform-telemetry': 2 };
+    const overlay = writeTrialOverlay(folder, { terminals: smokeTerminals, replicas, baseUrl });
+    requireKubectl(cluster, ['apply', '--server-side', '--force-conflicts', '-k', overlay]);
+    waitForRollouts(cluster, [...backends, ...workloads]);
+    inNamespace(cluster, 'wait', '--for=condition=Complete', rolloutTimeout, 'job/migrate');
+  });
+  await startProxy(processes, port);
+  await check('the smoke test passes against the cluster', () => runSmokeTest(processes, folder, baseUrl));
+  const load = new Load({
+    baseUrl,
+    apiKey,
+    gateway: addresses['jt808-gateway'],
+    natsUrl: `${addressOf(cluster, 'nats')}:4222`,
+    webhookHost,
+    terminals: Number(process.env['TERMINALS'] ?? 100),
+    viewers: Number(process.env['VIEWERS'] ?? 2),
+  });
+  await check('restarts of every service under load lose nothing', async () => {
+    await load.start();
+    await restartAll(cluster);
+    const counts = await load.finish();
+    console.log(`    ${JSON.stringify(counts)}`);
+    const { reportsLost, commandsFailed, alarmsLost, streamEnds } = counts;
+    if (reportsLost + commandsFailed + alarmsLost + streamEnds > 0)
+      throw new Error('Something was lost: see the counts.');
+  });
+}
