@@ -19,7 +19,10 @@ const total = (metric, by) => `sum by (${by}) (${metric})`;
 const quantile = (share, metric) =>
   `histogram_quantile(${share}, sum by (le) (rate(${metric}_bucket[$__rate_interval])))`;
 
-/** Rows of panels: title, unit, and queries with their legends. */
+/**
+ * Rows of panels: title, unit, and queries with their legends.
+ * @type {{ title: string, panels: [string, string, Record<string, string>][] }[]}
+ */
 const rows = [
   {
     title: 'Health',

@@ -21,15 +21,10 @@ const workloads = [
   'statefulset/jt1078-media',
 ];
 const backends = ['statefulset/nats', 'statefulset/redis', 'statefulset/mongodb'];
-const rolloutTimeout = '--timeout=400s';
+const rolloutTimeoutMs = 400_000;
 const smokeTerminals = ['138001000001', '138001000002'];
 
 const inNamespace = (cluster, ...args) => requireKubectl(cluster, ['-n', 'fleet', ...args]);
-
-/** Waits until each pod of the workloads is ready. */
-function waitForRollouts(cluster, names) {
-  for (const name of names) inNamespace(cluster, 'rollout', 'status', name, rolloutTimeout);
-}
 
 /** Starts the reverse proxy of the product on this machine, in front of the services of the cluster. */
 async function startProxy(processes, port) {
@@ -86,8 +81,7 @@ async function restartAll(cluster) {
   for (const name of workloads) {
     const startedAt = performance.now();
     inNamespace(cluster, 'rollout', 'restart', name);
-    const restarted = () => isComplete(cluster, name);
-    await waitUntil(`the restart of ${name}`, restarted, { timeoutMs: 400_000, intervalMs: 2_000 });
+    await waitForRollout(cluster, name);
     console.log(`    ${name} restarted in ${((performance.now() - startedAt) / 1_000).toFixed(0)} s`);
   }
 }
@@ -98,6 +92,13 @@ function isComplete(cluster, name) {
   if (status.observedGeneration !== metadata.generation) return false;
   return [status.updatedReplicas, status.readyReplicas, status.replicas].every((count) => count === spec.replicas);
 }
+
+/** Waits until `isComplete`. kubectl would block this process, in which the load runs. */
+const waitForRollout = (cluster, name) =>
+  waitUntil(`the rollout of ${name}`, () => isComplete(cluster, name), {
+    timeoutMs: rolloutTimeoutMs,
+    intervalMs: 2_000,
+  });
 
 /** Starts the cluster with the product, and runs all checks, each through `check(title, run)`. */
 export async function checkCluster(processes, folder, cluster, check) {
@@ -111,12 +112,13 @@ export async function checkCluster(processes, folder, cluster, check) {
   );
   const port = await findFreePort();
   const baseUrl = `http://127.0.0.1:${port}`;
-  await check('every pod of k8s/overlays/dev becomes ready', () => {
+  await check('every pod of k8s/overlays/dev becomes ready', async () => {
     const replicas = { 'jt1078-media': 2, 'platform-telemetry': 2 };
     const overlay = writeTrialOverlay(folder, { terminals: smokeTerminals, replicas, baseUrl });
     requireKubectl(cluster, ['apply', '--server-side', '--force-conflicts', '-k', overlay]);
-    waitForRollouts(cluster, [...backends, ...workloads]);
-    inNamespace(cluster, 'wait', '--for=condition=Complete', rolloutTimeout, 'job/migrate');
+    for (const name of [...backends, ...workloads]) await waitForRollout(cluster, name);
+    const isMigrated = () => inNamespace(cluster, 'get', 'job/migrate', '-o', 'jsonpath={.status.succeeded}') === '1';
+    await waitUntil('the migration', isMigrated, { timeoutMs: rolloutTimeoutMs });
   });
   await startProxy(processes, port);
   await check('the smoke test passes against the cluster', () => runSmokeTest(processes, folder, baseUrl));
