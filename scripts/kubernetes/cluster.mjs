@@ -1,6 +1,6 @@
 // The product on a cluster of one node: the overlay `dev`, the smoke test, and restarts of every service under load.
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from '../steps.mjs';
 import { backendImages, createBackendImages } from './backend-images.mjs';
@@ -8,7 +8,7 @@ import { requireKubectl } from './control-plane.mjs';
 import { Load } from './load.mjs';
 import { importImages, startNode } from './node.mjs';
 import { findFreePort, waitUntil } from './processes.mjs';
-import { addresses, apiKey, webhookHost, writeTrialOverlay } from './trial-overlay.mjs';
+import { addresses, apiKey, owner, webhookHost, writeTrialOverlay } from './trial-overlay.mjs';
 
 const images = ['jt808-gateway', 'jt1078-media', 'device-api', 'platform-api', 'upload-ftp', 'webhook-dispatcher'];
 const workloads = [
@@ -57,6 +57,7 @@ async function runSmokeTest(processes, folder, baseUrl) {
       processes.check();
       return (await fetch(`${baseUrl}/api/v1/health/device?imei=${imei}`, { headers })).ok;
     });
+  await waitUntil('the report of the terminals', () => existsSync(report));
   const runtime = {
     base_url: baseUrl,
     demo: { api_key: apiKey },
@@ -125,6 +126,7 @@ export async function checkCluster(processes, folder, cluster, check) {
   const load = new Load({
     baseUrl,
     apiKey,
+    owner,
     gateway: addresses['jt808-gateway'],
     natsUrl: `${addressOf(cluster, 'nats')}:4222`,
     webhookHost,

@@ -20,11 +20,19 @@ const messageIdOfReport = 0x0200;
 /** Sends requests as the first owner. */
 class Api {
   #baseUrl;
+  /** @type {Record<string, string>} */
   #headers;
 
   constructor(baseUrl, apiKey) {
     this.#baseUrl = baseUrl;
     this.#headers = { 'x-api-key': apiKey, 'content-type': 'application/json' };
+  }
+
+  /** Logs the owner in: the Platform API requires a token beside the key. */
+  async logIn({ email, password }) {
+    const { status, body } = await this.send('POST', '/api/auth/login', { identifier: email, password });
+    if (status !== 200) throw new Error(`The log-in failed: ${JSON.stringify(body)}`);
+    this.#headers.authorization = `Bearer ${body.data?.access_token ?? body.access_token}`;
   }
 
   async send(method, path, body) {
@@ -141,7 +149,7 @@ export class Load {
   #statuses = new Map();
   #alarmsRaised = 0;
 
-  /** @param {{ baseUrl: string, apiKey: string, gateway: string, natsUrl: string, webhookHost: string, terminals: number, viewers: number }} options */
+  /** @param {{ baseUrl: string, apiKey: string, owner: { email: string, password: string }, gateway: string, natsUrl: string, webhookHost: string, terminals: number, viewers: number }} options */
   constructor(options) {
     this.#options = options;
     this.#api = new Api(options.baseUrl, options.apiKey);
@@ -151,6 +159,7 @@ export class Load {
     const { terminals, viewers } = this.#options;
     const first = 139_000_000_000 + (randomBytes(3).readUIntBE(0, 3) % 900_000) * 1_000;
     const imeis = Array.from({ length: terminals }, (_, index) => String(first + index));
+    await this.#api.logIn(this.#options.owner);
     await this.#createVehicles(imeis);
     const url = await this.#receiver.start(this.#options.webhookHost);
     const { status, body } = await this.#api.send('POST', '/api/user-webhooks', { url, name: 'Load' });

@@ -51,7 +51,8 @@ export class Processes {
     const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], ...options });
     const log = createWriteStream(join(this.#folder, `${name}.log`));
     for (const stream of [child.stdout, child.stderr]) stream.pipe(log, { end: false });
-    const ended = once(child, 'close').then(() => log.end());
+    // Not `close`: a child of the program may hold its output.
+    const ended = once(child, 'exit').then(() => log.end());
     this.#running.push({ name, child, ended, beforeStop });
     return child;
   }

@@ -16,6 +16,8 @@ export const addresses = {
 
 /** API key of the first owner in the overlay `dev`. */
 export const apiKey = `fk_${'0'.repeat(43)}`;
+/** The first owner in the overlay `dev`. */
+export const owner = { email: 'owner@fleet.example', password: 'development only password' };
 /** Address of this machine for pods: they send webhooks to it. */
 export const webhookHost = '10.42.0.1';
 
