@@ -134,8 +134,13 @@ export async function checkCluster(processes, folder, cluster, check) {
     viewers: Number(process.env['VIEWERS'] ?? 2),
   });
   await check('restarts of every service under load lose nothing', async () => {
-    await load.start();
-    await restartAll(cluster);
+    try {
+      await load.start();
+      await restartAll(cluster);
+    } catch (error) {
+      await load.stop();
+      throw error;
+    }
     const counts = await load.finish();
     console.log(`    ${JSON.stringify(counts)}`);
     const { reportsLost, commandsFailed, alarmsLost, streamEnds } = counts;

@@ -4,12 +4,15 @@ import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { createRequire } from 'node:module';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readTelemetryBatch } from '../../libs/bus/dist/index.js';
-import { SimulatedTerminal } from '../../libs/terminal-simulator/dist/index.js';
+import { createCameraClips, SimulatedTerminal } from '../../libs/terminal-simulator/dist/index.js';
+import { root } from '../steps.mjs';
 import { waitUntil } from './processes.mjs';
 
 const { connect } = createRequire(new URL('../../test-e2e/package.json', import.meta.url))('nats');
+const cacheDir = join(root, '.cache', 'clips');
 const reportIntervalMs = 2_000;
 const commandIntervalMs = 250;
 const alarmIntervalMs = 4_000;
@@ -35,6 +38,7 @@ class Api {
     this.#headers.authorization = `Bearer ${body.data?.access_token ?? body.access_token}`;
   }
 
+  /** @returns {Promise<{ status: number, body: any }>} the status and the JSON of the response */
   async send(method, path, body) {
     const response = await fetch(`${this.#baseUrl}${path}`, {
       method,
@@ -82,18 +86,26 @@ class WebhookReceiver {
 class Viewer {
   ends = 0;
   bytes = 0;
+  /** Why the last attempt to watch ended. */
+  lastError = '';
   #isStopped = false;
   #aborter = new AbortController();
 
   async watch(api, imei) {
     while (!this.#isStopped) {
-      const started = await api.send('GET', `/api/v1/realtime/start-stream?imei=${imei}&channel=1`);
-      const response =
-        started.status === 200 ? await api.openStream(`/api/v1/realtime/stream.flv?imei=${imei}&channel=1`) : undefined;
-      if (response?.status === 200) await this.#read(response);
+      await this.#watchOnce(api, imei).catch((error) => (this.lastError = error.message));
       if (!this.#isStopped) this.ends += 1;
       await sleep(1_000);
     }
+  }
+
+  async #watchOnce(api, imei) {
+    const query = `imei=${imei}&channel=1`;
+    const started = await api.send('GET', `/api/v1/realtime/start-stream?${query}`);
+    if (started.status !== 200) throw new Error(`The start responded with ${started.status}.`);
+    const response = await api.openStream(`/api/v1/realtime/stream.flv?${query}`);
+    if (response.status !== 200) throw new Error(`The stream responded with ${response.status}.`);
+    await this.#read(response);
   }
 
   async #read(response) {
@@ -175,7 +187,11 @@ export class Load {
       this.#viewers.push(viewer);
       this.#loops.push(viewer.watch(this.#api, phone));
     }
-    await waitUntil('the first picture of all viewers', () => this.#viewers.every(({ bytes }) => bytes > 0));
+    await waitUntil('the first picture of all viewers', () => {
+      const failed = this.#viewers.find(({ bytes }) => bytes === 0);
+      if (failed?.lastError) throw new Error(failed.lastError);
+      return failed === undefined;
+    });
   }
 
   async #createVehicles(imeis) {
@@ -192,6 +208,7 @@ export class Load {
       port: 7_808,
       phone,
       channels: 1,
+      clips: createCameraClips('cluster', { cacheDir }, { main: { stamp: '' } }),
       reportIntervalMs,
       reconnect: { minMs: 500, maxMs: 3_000 },
       logLimit: 1_000_000,
@@ -229,12 +246,23 @@ export class Load {
     this.#alarmsRaised += 1;
   }
 
-  /** Stops the load, waits until everything has arrived, and returns the counts. */
-  async finish() {
+  async #stopLoops() {
     this.#isStopped = true;
-    const streamEnds = this.#viewers.reduce((sum, { ends }) => sum + ends, 0);
     for (const viewer of this.#viewers) viewer.stop();
     await Promise.all(this.#loops);
+  }
+
+  /** Stops the load at once. */
+  async stop() {
+    await this.#stopLoops();
+    await Promise.all(this.#terminals.map((terminal) => terminal.stop()));
+    this.#receiver.stop();
+  }
+
+  /** Stops the load, waits until everything has arrived, and returns the counts. */
+  async finish() {
+    const streamEnds = this.#viewers.reduce((sum, { ends }) => sum + ends, 0);
+    await this.#stopLoops();
     const reports = this.#terminals.flatMap((terminal) => terminal.reports.slice());
     await waitUntil(
       'the acknowledgement of all reports',
@@ -255,6 +283,7 @@ export class Load {
       alarmsLost: this.#alarmsRaised - this.#receiver.alarms,
       streams: this.#viewers.length,
       streamEnds,
+      streamErrors: this.#viewers.map(({ lastError }) => lastError).filter((each) => each !== ''),
     };
   }
 }
