@@ -67,7 +67,7 @@ const kubeletConfig = (folder) => ({
   clusterDomain: 'cluster.local',
   authentication: { anonymous: { enabled: true }, webhook: { enabled: false } },
   authorization: { mode: 'AlwaysAllow' },
-  // The machine of a test has little space; images are imported and can not be pulled again.
+  // The machine of a test has little space; images are imported and cannot be pulled again.
   imageGCHighThresholdPercent: 100,
   imageGCLowThresholdPercent: 99,
   evictionHard: { 'memory.available': '100Mi' },
