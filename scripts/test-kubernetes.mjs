@@ -43,9 +43,8 @@ async function cleanUp() {
   rmSync(folder, { recursive: true, force: true });
 }
 for (const signal of ['SIGINT', 'SIGTERM'])
-  process.once(signal, async () => {
-    await cleanUp();
-    process.exit(1);
+  process.once(signal, () => {
+    void cleanUp().finally(() => process.exit(1));
   });
 try {
   const cluster = await startControlPlane(processes, folder);

@@ -63,17 +63,22 @@ class WebhookReceiver {
   alarms = 0;
 
   async start(host) {
-    this.#server = createServer(async (request, response) => {
-      let text = '';
-      for await (const chunk of request) text += chunk;
-      // A repeated delivery has the id of the first one.
-      const id = request.headers['webhook-id'];
-      if (!this.#ids.has(id) && /notification_type[\\": ]+sos/.test(text)) this.alarms += 1;
-      this.#ids.add(id);
-      response.end();
+    this.#server = createServer((request, response) => {
+      let body = '';
+      request.on('data', (chunk) => (body += chunk));
+      request.on('end', () => {
+        this.#count(request.headers['webhook-id'], body);
+        response.end();
+      });
     }).listen(0, host);
     await once(this.#server, 'listening');
     return `http://${host}:${this.#server.address().port}/`;
+  }
+
+  /** Counts an SOS once: a repeated delivery has the id of the first one. */
+  #count(id, body) {
+    if (!this.#ids.has(id) && /notification_type[\\": ]+sos/.test(body)) this.alarms += 1;
+    this.#ids.add(id);
   }
 
   stop() {
