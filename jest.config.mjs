@@ -25,6 +25,8 @@ export default {
   testTimeout: 30_000,
   // Two cores: the backends and the system under test need one of them.
   maxWorkers: 2,
+  // A worker that leaks nothing takes longer than jest's half second to exit on a machine that is busy. A leak takes longer than this.
+  workerGracefulExitTimeout: 15_000,
   testSequencer: '<rootDir>/scripts/test-sequencer.mjs',
   projects: [
     {
