@@ -8,6 +8,7 @@ const app = join(import.meta.dirname, '..', 'dist', 'app');
 /** Budgets in bytes after gzip. */
 const firstPageBytes = 280 * 1024;
 const mapBytes = 450 * 1024;
+const drawingBytes = 50 * 1024;
 
 const gzipSize = (path: string): number => gzipSync(readFileSync(join(app, path))).length;
 
@@ -45,5 +46,11 @@ describe('the size of the dashboard', () => {
       .filter((path) => hasMap(path) || /maplibre-gl-worker.*\.js$/.test(path));
     expect(paths).toHaveLength(2);
     expect(paths.reduce((sum, path) => sum + gzipSize(path), 0)).toBeLessThan(mapBytes);
+  });
+
+  it('is below 50 kB for drawing, which is loaded when a shape is drawn', () => {
+    const names = readdirSync(join(app, 'assets')).filter((name) => /^shape-editor.*\.js$/.test(name));
+    expect(names).toHaveLength(1);
+    expect(gzipSize(join('assets', names[0] ?? ''))).toBeLessThan(drawingBytes);
   });
 });

@@ -13,6 +13,7 @@ import { SignedIn } from './common/ui/signed-in.tsx';
 import { parseDaySearch } from './scenes/day/search.ts';
 import { parseDriversSearch } from './scenes/drivers/search.ts';
 import { parseEventsSearch } from './scenes/events/search.ts';
+import { parseGeofencesSearch } from './scenes/geofences/search.ts';
 import { parseMapSearch } from './scenes/map/search.ts';
 import { parseMediaSearch } from './scenes/media/search.ts';
 import { parseProfileSearch } from './scenes/profile/search.ts';
@@ -159,6 +160,13 @@ const devicesRoute = createRoute({
   component: lazyRouteComponent(() => import('./scenes/devices/page.tsx'), 'DevicesPage'),
 });
 
+const geofencesRoute = createRoute({
+  getParentRoute: () => appRoute,
+  path: '/geofences/{-$geofenceId}',
+  validateSearch: parseGeofencesSearch,
+  component: lazyRouteComponent(() => import('./scenes/geofences/page.tsx'), 'GeofencesPage'),
+});
+
 const profileRoute = createRoute({
   getParentRoute: () => appRoute,
   path: '/profile/{-$tab}',
@@ -204,6 +212,7 @@ const routeTree = rootRoute.addChildren([
     driverRoute,
     sharingRoute,
     devicesRoute,
+    geofencesRoute,
     profileRoute,
     accountRoute,
     messagesRoute,

@@ -7,7 +7,7 @@ import { useEffect } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useVehicles } from '../fleet/queries.ts';
 import { useCan, useSession } from '../session/session-context.ts';
-import { hasRoute, pages } from './pages.ts';
+import { hasRecordRoute, hasRoute, pages } from './pages.ts';
 
 /** Rows that a search shows at most. */
 const maxRows = 12;
@@ -60,7 +60,7 @@ function useGroups(): SpotlightActionGroupData[] {
   const open = (path: string) => () => router.history.push(path);
   const named = (group: string, folder: string, rows: readonly { id: number; name: string }[]) => ({
     group: t(`palette.${group}`),
-    actions: hasRoute(router.routesByPath, `${folder}/$${group.slice(0, -1)}Id`)
+    actions: hasRecordRoute(router.routesByPath, folder)
       ? rows.map(({ id, name }) => ({ id: `${group}-${id}`, label: name, onClick: open(`${folder}/${id}`) }))
       : [],
   });

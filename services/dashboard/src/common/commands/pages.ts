@@ -27,9 +27,13 @@ export const pages = [
   { name: 'profile', path: '/profile', letter: 'p' },
 ] as const satisfies readonly PageEntry[];
 
-/** Returns whether the build has a route for a path. Pages with tabs have an optional parameter. */
+/** Returns whether the build has a route for a path. The last part of a route can be optional. */
 export const hasRoute = (routesByPath: object, path: string): boolean =>
-  [path, `${path}/{-$tab}`].some((pattern) => Object.hasOwn(routesByPath, pattern));
+  Object.keys(routesByPath).some((pattern) => pattern === path || pattern.startsWith(`${path}/{-$`));
+
+/** Returns whether the build has a route for one record of a list. */
+export const hasRecordRoute = (routesByPath: object, folder: string): boolean =>
+  Object.keys(routesByPath).some((pattern) => /^\/(\$|\{-\$)\w+Id\b/.test(pattern.slice(folder.length)) && pattern.startsWith(folder));
 
 /** Returns the path that a letter after `g` opens. */
 export const pathOfLetter = (letter: string): string | undefined =>

@@ -5,7 +5,8 @@ import { useTranslation } from 'react-i18next';
 export function useLeaveWarning(isChanged: boolean): void {
   const { t } = useTranslation();
   useBlocker({
-    shouldBlockFn: () => !globalThis.confirm(t('form.leave')),
+    // A page that only changes its own search parameters is not left.
+    shouldBlockFn: ({ current, next }) => current.pathname !== next.pathname && !globalThis.confirm(t('form.leave')),
     disabled: !isChanged,
     enableBeforeUnload: isChanged,
   });

@@ -5,6 +5,7 @@ import { useTranslation } from 'react-i18next';
 import { colors, type Theme, type ThemeColors } from '../theme/tokens.ts';
 import { createMap } from './create-map.ts';
 import { setSourceData } from './map-overlays.ts';
+import type { MapPlace } from './map-place.ts';
 import { addVehicleImages } from './vehicle-images.ts';
 import { addVehicleLayers, type MapVehicle, toTrackLine, toVehicleFeatures } from './vehicle-map-layers.ts';
 
@@ -14,6 +15,10 @@ interface MapViewProps {
   /** Whether the map moves with the selected vehicle. */
   readonly isFollowing?: boolean;
   readonly track?: readonly (readonly [number, number])[];
+  /** Where the map begins. Without it the map moves to the first vehicles. */
+  readonly place?: MapPlace | undefined;
+  /** False for a map that does not move to its vehicles. */
+  readonly canFit?: boolean;
   readonly onSelect?: (id: number) => void;
   /** Called with the map when its layers exist, and with null when it is removed. */
   readonly onMap?: (map: MapLibreMap | null) => void;
@@ -31,11 +36,20 @@ function fitVehicles(map: MapLibreMap, vehicles: readonly MapVehicle[]): void {
 }
 
 /** Shows vehicles by shape and colour on the base map, with clusters. The list beside it holds the same facts. */
-export function MapView({ vehicles, selectedId, isFollowing = false, track = [], onSelect, onMap }: MapViewProps) {
+export function MapView({
+  vehicles,
+  selectedId,
+  isFollowing = false,
+  track = [],
+  place,
+  canFit = true,
+  onSelect,
+  onMap,
+}: MapViewProps) {
   const { t } = useTranslation();
   const container = useRef<HTMLDivElement>(null);
-  const { map, failure } = useVehicleMap(container, onSelect);
-  const hasFitted = useRef(false);
+  const { map, failure } = useVehicleMap(container, place, onSelect);
+  const hasFitted = useRef(!canFit || place !== undefined);
   useEffect(() => onMap?.(map), [onMap, map]);
 
   useEffect(() => {
@@ -77,6 +91,7 @@ export function MapView({ vehicles, selectedId, isFollowing = false, track = [],
 /** Creates the map in the container, again for another theme. */
 function useVehicleMap(
   container: { readonly current: HTMLDivElement | null },
+  place: MapPlace | undefined,
   onSelect: ((id: number) => void) | undefined,
 ) {
   const [map, setMap] = useState<MapLibreMap | null>(null);
@@ -84,12 +99,13 @@ function useVehicleMap(
   const theme: Theme = useComputedColorScheme('light');
   const select = useRef(onSelect);
   select.current = onSelect;
+  const firstPlace = useRef(place);
 
   useEffect(() => {
     const element = container.current;
     if (element === null) return undefined;
     const removal = new AbortController();
-    createVehicleMap(element, colors[theme], (id) => select.current?.(id), removal.signal).then(
+    createVehicleMap(element, colors[theme], (id) => select.current?.(id), removal.signal, firstPlace.current).then(
       setMap,
       (error: unknown) => {
         if (!removal.signal.aborted) setFailure(error instanceof Error ? error.message : String(error));
@@ -109,8 +125,9 @@ async function createVehicleMap(
   theme: ThemeColors,
   onSelect: (id: number) => void,
   removal: AbortSignal,
+  place: MapPlace | undefined,
 ): Promise<MapLibreMap> {
-  const map = await createMap(element, theme, removal);
+  const map = await createMap(element, theme, removal, place);
   map.on('click', 'vehicles', ({ features }) => {
     const id: unknown = features?.[0]?.properties['id'];
     if (typeof id === 'number') onSelect(id);

@@ -59,6 +59,17 @@ export const trackColors = ['#00224E', '#414D6B', '#7C7B78', '#BCAF6F', '#FEE838
 /** Colour below the track, which separates it from every base map. */
 export const trackCasing = '#12161C';
 
+/** Colours that users give to geofences, routes and groups. Red is left to alarms. */
+export const placeColors = {
+  blue: '#0A5BB5',
+  teal: '#0B7A75',
+  green: '#3F7D20',
+  orange: '#C26100',
+  purple: '#7B3FA0',
+  pink: '#B83280',
+  grey: '#57616D',
+} as const;
+
 export type Theme = keyof typeof colors;
 
 const toVariableName = (name: string): string =>

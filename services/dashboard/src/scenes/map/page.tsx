@@ -6,14 +6,15 @@ import type { FleetQuery } from '../../common/live/fleet-query.ts';
 import { useLiveConnection, useLiveStore } from '../../common/live/live-context.ts';
 import type { FleetMap } from '../../common/map/fleet-map.ts';
 import { FleetMapView } from '../../common/map/fleet-map-view.tsx';
-import type { MapPlace } from '../../common/map/map-place.ts';
+import { formatPlace, type MapPlace, parsePlace, parsePosition } from '../../common/map/map-place.ts';
+import { useDelayed } from '../../common/map/use-delayed.ts';
 import { BottomSheet } from './parts/bottom-sheet.tsx';
 import { FleetSide } from './parts/fleet-side.tsx';
 import { MapToolbar } from './parts/map-toolbar.tsx';
 import { NearestPanel } from './parts/nearest-panel.tsx';
 import { VehiclePanel } from './parts/vehicle-panel.tsx';
 import { useGeofenceFeatures, useGroups, useRouteFeatures } from './queries.ts';
-import { formatOverlays, formatPlace, type MapSearch, parseOverlays, parsePlace, parsePosition } from './search.ts';
+import { formatOverlays, type MapSearch, parseOverlays } from './search.ts';
 import './map.css';
 
 const route = getRouteApi('/app/map');
@@ -32,7 +33,7 @@ export function MapPage() {
   const overlays = useMemo(() => parseOverlays(search.layers), [search.layers]);
   const change = (next: Partial<Record<keyof MapSearch, unknown>>): void =>
     void navigate({ search: (before) => ({ ...before, ...next }) as MapSearch, replace: true });
-  const onMove = useDelayed((place: MapPlace) => change({ at: formatPlace(place) }));
+  const onMove = useDelayed((place: MapPlace) => change({ at: formatPlace(place) }), addressDelayMs);
   const step = useStep(search.vehicle, (vehicle) => change({ vehicle }));
   const near = search.near === undefined ? undefined : parsePosition(search.near);
   return (
@@ -114,17 +115,5 @@ function useStep(selectedId: number | undefined, onSelect: (vehicleId: number) =
     const next = selected === -1 ? (direction === 1 ? 0 : slots.length - 1) : selected + direction;
     const vehicle = store.vehicleAt(slots[(next + slots.length) % slots.length] ?? -1);
     if (vehicle !== undefined) onSelect(vehicle.id);
-  };
-}
-
-/** Returns a function that calls the newest callback once its calls have ended. */
-function useDelayed<T>(callback: (value: T) => void): (value: T) => void {
-  const newest = useRef(callback);
-  newest.current = callback;
-  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
-  useEffect(() => () => clearTimeout(timer.current), []);
-  return (value) => {
-    clearTimeout(timer.current);
-    timer.current = setTimeout(() => newest.current(value), addressDelayMs);
   };
 }
