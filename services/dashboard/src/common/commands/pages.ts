@@ -33,7 +33,9 @@ export const hasRoute = (routesByPath: object, path: string): boolean =>
 
 /** Returns whether the build has a route for one record of a list. */
 export const hasRecordRoute = (routesByPath: object, folder: string): boolean =>
-  Object.keys(routesByPath).some((pattern) => /^\/(\$|\{-\$)\w+Id\b/.test(pattern.slice(folder.length)) && pattern.startsWith(folder));
+  Object.keys(routesByPath).some(
+    (pattern) => /^\/(\$|\{-\$)\w+Id\b/.test(pattern.slice(folder.length)) && pattern.startsWith(folder),
+  );
 
 /** Returns the path that a letter after `g` opens. */
 export const pathOfLetter = (letter: string): string | undefined =>

@@ -59,7 +59,15 @@ function addLines(map: MapLibreMap, theme: ThemeColors): void {
         'line-color': colorOf(theme),
         'line-opacity': 0.18,
         // Pixels of a width in metres double with each zoom level.
-        'line-width': ['interpolate', ['exponential', 2], ['zoom'], 0, width0, maxZoom, ['*', width0, 2 ** maxZoom]] as never,
+        'line-width': [
+          'interpolate',
+          ['exponential', 2],
+          ['zoom'],
+          0,
+          width0,
+          maxZoom,
+          ['*', width0, 2 ** maxZoom],
+        ] as never,
       },
     },
     firstVehicleLayer,

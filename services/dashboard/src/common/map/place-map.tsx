@@ -1,6 +1,6 @@
 import { useComputedColorScheme } from '@mantine/core';
 import type { FeatureCollection } from 'geojson';
-import type { Map as MapLibreMap, MapLayerMouseEvent } from 'maplibre-gl';
+import type { MapLayerMouseEvent, Map as MapLibreMap } from 'maplibre-gl';
 import { useEffect, useMemo, useRef, useState } from 'react';
 import { colors, type Theme } from '../theme/tokens.ts';
 import { setSourceData } from './map-overlays.ts';

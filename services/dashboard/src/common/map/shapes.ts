@@ -78,8 +78,7 @@ export function createShape(kind: ShapeKind, [west, south, east, north]: Bounds)
     const radiusM = Math.round(distanceM(middle, at(0.4, 0)));
     return { kind, positions: [middle], radiusM: clampRadius(radiusM), widthM: null };
   }
-  if (kind === 'corridor')
-    return { kind, positions: [at(0, -0.4), at(0, 0.4)], radiusM: null, widthM: defaultWidthM };
+  if (kind === 'corridor') return { kind, positions: [at(0, -0.4), at(0, 0.4)], radiusM: null, widthM: defaultWidthM };
   return {
     kind,
     positions: [at(0.4, -0.4), at(0.4, 0.4), at(-0.4, 0.4), at(-0.4, -0.4)],
@@ -112,8 +111,7 @@ export function readCircle(ring: readonly (readonly number[])[]): { centre: Posi
   return { centre, radiusM: clampRadius(Math.round(radiusM)) };
 }
 
-const toLatitude = (mercatorY: number): number =>
-  (Math.atan(Math.sinh(Math.PI * (1 - 2 * mercatorY))) * 180) / Math.PI;
+const toLatitude = (mercatorY: number): number => (Math.atan(Math.sinh(Math.PI * (1 - 2 * mercatorY))) * 180) / Math.PI;
 
 /** Returns the geometry that is drawn on the map. */
 export function toGeometry({ kind, positions, radiusM }: Shape): Polygon | LineString {
@@ -148,7 +146,12 @@ export function boundsOf(positions: readonly Position[], marginM = 0): Bounds | 
   const [south, north] = [Math.min(...latitudes), Math.max(...latitudes)];
   const northMargin = marginM / metresPerDegree;
   const eastMargin = northMargin / cosine((south + north) / 2);
-  return [Math.min(...longitudes) - eastMargin, south - northMargin, Math.max(...longitudes) + eastMargin, north + northMargin];
+  return [
+    Math.min(...longitudes) - eastMargin,
+    south - northMargin,
+    Math.max(...longitudes) + eastMargin,
+    north + northMargin,
+  ];
 }
 
 export const boundsOfShape = ({ positions, radiusM, widthM }: Shape): Bounds | null =>

@@ -1,7 +1,7 @@
 import { useMemo, useRef, useSyncExternalStore } from 'react';
 import { useLiveStore } from '../live/live-context.ts';
+import { type Bounds, boundsOf } from './shapes.ts';
 import type { MapVehicle } from './vehicle-map-layers.ts';
-import { boundsOf, type Bounds } from './shapes.ts';
 
 /** Vehicles that a map beside a form shows; the live map has no such limit. */
 const maxVehicles = 500;

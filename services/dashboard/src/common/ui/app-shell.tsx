@@ -1,4 +1,13 @@
-import { IconBell, IconCar, IconLogout, IconMap, IconMapPins, IconPhoto, IconUser, IconVideo } from '@tabler/icons-react';
+import {
+  IconBell,
+  IconCar,
+  IconLogout,
+  IconMap,
+  IconMapPins,
+  IconPhoto,
+  IconUser,
+  IconVideo,
+} from '@tabler/icons-react';
 import { Outlet } from '@tanstack/react-router';
 import { lazy, Suspense } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -43,7 +52,7 @@ export function AppShell() {
         <NavLink to="/vehicles" icon={<IconCar size={20} aria-hidden />} label={t('nav.vehicles')} />
         <NavLink to="/geofences" icon={<IconMapPins size={20} aria-hidden />} label={t('nav.places')} />
         {can('video') ? (
-          <NavLink to="/media" icon={<IconPhoto size={20} aria-hidden />} label={t('nav.media')} />
+          <NavLink to="/media" isSecondary icon={<IconPhoto size={20} aria-hidden />} label={t('nav.media')} />
         ) : null}
         <MoreMenu />
         <span className="spacer" />

@@ -7,8 +7,8 @@ import { useCan } from '../session/session-context.ts';
 
 const MorePages = lazy(() => import('./more-pages.tsx').then((module) => ({ default: module.MorePages })));
 
-/** Pages without an entry of their own in the navigation. */
-const names = ['drivers', 'groups', 'geofences', 'routes', 'sharing', 'devices'] as const;
+/** Pages without an entry of their own in the navigation; on a phone the media too. */
+const names = ['media', 'drivers', 'groups', 'geofences', 'routes', 'sharing', 'devices'] as const;
 export type MorePage = (typeof names)[number];
 
 /** Shows the entry of the navigation for further pages. The list is loaded when it is first opened. */

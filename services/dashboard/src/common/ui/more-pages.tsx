@@ -1,11 +1,12 @@
 import { Menu } from '@mantine/core';
-import { IconFolders, IconId, IconPolygon, IconRoute, IconRouter, IconShare } from '@tabler/icons-react';
+import { IconFolders, IconId, IconPhoto, IconPolygon, IconRoute, IconRouter, IconShare } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
 import type { ReactElement } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { MorePage } from './more-menu.tsx';
 
 const icons = {
+  media: IconPhoto,
   drivers: IconId,
   groups: IconFolders,
   geofences: IconPolygon,
@@ -30,7 +31,13 @@ export function MorePages({ pages, target }: MorePagesProps) {
         {pages.map(({ name, path }) => {
           const Icon = icons[name];
           return (
-            <Menu.Item key={name} component={Link} to={path} leftSection={<Icon size={18} aria-hidden />}>
+            <Menu.Item
+              key={name}
+              component={Link}
+              to={path}
+              leftSection={<Icon size={18} aria-hidden />}
+              {...(name === 'media' ? { className: 'phone-only' } : {})}
+            >
               {t(`palette.page.${name}`)}
             </Menu.Item>
           );

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { FleetColumns } from '../../common/live/fleet-columns.ts';
 import { flag, vehicleStates } from '../../common/live/protocol.ts';
-import { findNearest, flattenFolders } from './model.ts';
 import { formatPlace, parsePlace } from '../../common/map/map-place.ts';
+import { findNearest, flattenFolders } from './model.ts';
 import { formatOverlays, parseMapSearch, parseOverlays } from './search.ts';
 
 describe('the folders of the list', () => {
