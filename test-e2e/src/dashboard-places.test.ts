@@ -2,13 +2,7 @@ import type { SimulatedTerminal } from '@fleet/terminal-simulator';
 import { waitFor } from '@fleet/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { Page } from 'playwright-core';
-import {
-  DashboardBrowser,
-  findAccessibilityFaults,
-  logIn,
-  openDashboard,
-  pageTimeoutMs,
-} from './testing/dashboard-browser.ts';
+import { DashboardBrowser, findAccessibilityFaults, logIn, openDashboard } from './testing/dashboard-browser.ts';
 import { takePictures } from './testing/dashboard-pictures.ts';
 import { joinSharedHarness, type ProductHarness, uniquePhone } from './testing/harness.ts';
 import { ManualTrack } from './testing/manual-track.ts';
