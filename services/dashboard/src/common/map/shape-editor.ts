@@ -27,7 +27,7 @@ export class ShapeEditor {
   readonly #onChange: (shape: Shape) => void;
   #isMapRemoved = false;
   #isStopped = false;
-  #shown: Shape | null = null;
+  #current: Shape | null = null;
   #widthM: number | null = null;
 
   constructor(map: MapLibreMap, theme: ThemeColors, onChange: (shape: Shape) => void) {
@@ -52,10 +52,10 @@ export class ShapeEditor {
   /** Shows a shape with its handles, or nothing. */
   show(shape: Shape | null): void {
     if (this.#isStopped) return;
-    if (shape !== null && this.#draw.getMode() === selectMode && isSameShape(shape, this.#shown)) return;
+    if (shape !== null && this.#draw.getMode() === selectMode && isSameShape(shape, this.#current)) return;
     this.#reset();
     if (shape === null) return;
-    this.#shown = shape;
+    this.#current = shape;
     this.#widthM = shape.widthM;
     const id = this.#draw.getFeatureId();
     const properties = { mode: modeOf[shape.kind] };
@@ -72,13 +72,13 @@ export class ShapeEditor {
   }
 
   #reset(): void {
-    this.#shown = null;
+    this.#current = null;
     this.#draw.setMode('static');
     this.#draw.clear();
   }
 
   #hasHandle(index: unknown): boolean {
-    return this.#shown?.kind !== 'circle' || Number(index) % circleHandleEvery === 0;
+    return this.#current?.kind !== 'circle' || Number(index) % circleHandleEvery === 0;
   }
 
   #onFinish(id: string | number, mode: string): void {
@@ -87,7 +87,7 @@ export class ShapeEditor {
     if (feature === undefined || kind === undefined) return;
     const shape = fromGeometry(kind, feature.geometry as Polygon | LineString, this.#widthM);
     // A drawn shape is shown again with its handles; a changed one already has them.
-    this.#shown = mode === selectMode ? shape : null;
+    this.#current = mode === selectMode ? shape : null;
     this.#onChange(shape);
   }
 }
