@@ -115,7 +115,7 @@ describe('the geofences of an account', () => {
     await open(`/geofences/new?${at}`);
     await pointer.waitUntilDrawing();
     await page.getByText('Click the corners on the map', { exact: false }).waitFor();
-    for (const corner of [...corners, corners[0] as MapPosition]) await pointer.click(corner);
+    for (const corner of [...corners, corners[0]]) await pointer.click(corner);
     await page.getByRole('button', { name: /^Corner 4/ }).waitFor();
     await page.getByLabel('Name').fill('Yard');
     await page.getByRole('checkbox', { name: 'Also store in the terminals' }).click();
@@ -130,8 +130,8 @@ describe('the geofences of an account', () => {
     await open(`/geofences/${id}?${at}`);
     await page.getByRole('button', { name: /^Corner 1/ }).waitFor();
     const moved: MapPosition = [22.543, 114.047];
-    await pointer.waitUntilHandle(corners[0] as MapPosition);
-    await pointer.drag(corners[0] as MapPosition, moved);
+    await pointer.waitUntilHandle(corners[0]);
+    await pointer.drag(corners[0], moved);
     await save();
     expectPositions(positionsOf(await client.requestData(`/geofences/${id}`)), [moved, ...corners.slice(1)]);
     const before = positionsOf(await client.requestData(`/geofences/${id}`));
@@ -188,7 +188,7 @@ describe('the geofences of an account', () => {
       [22.541, 114.0547],
       [22.541, 114.0662],
     ];
-    for (const point of [...line, line[2] as MapPosition]) await pointer.click(point);
+    for (const point of [...line, line[2]]) await pointer.click(point);
     await page.getByLabel('Width').fill('80');
     await page.getByLabel('Name').fill('Shennan Road');
     const corridor = await create('geofences');
@@ -213,7 +213,9 @@ describe('the geofences of an account', () => {
     await page.getByLabel('Name').fill('Keyboard');
     await page.keyboard.press('Enter');
     await page.waitForURL(/\/geofences\/\d+/);
-    expectPositions(positionsOf(await client.requestData(`/geofences/${idOfPage()}`)), [center]);
+    const stored = await client.requestData(`/geofences/${idOfPage()}`);
+    expectPositions(positionsOf(stored), [center]);
+    expect(stored['name']).toBe('Keyboard');
   });
 
   it('offer both versions when somebody else has changed the geofence', async () => {

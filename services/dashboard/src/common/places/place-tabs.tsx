@@ -19,7 +19,7 @@ export function PlaceTabs() {
         return name === undefined || !isVisible || !hasRoute(router.routesByPath, page.path) ? (
           []
         ) : (
-          <Link key={name} to={page.path as string} activeProps={{ 'aria-current': 'page' }}>
+          <Link key={name} to={page.path} activeProps={{ 'aria-current': 'page' }}>
             {t(name)}
           </Link>
         );

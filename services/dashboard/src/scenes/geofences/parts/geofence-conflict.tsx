@@ -43,7 +43,7 @@ export function GeofenceConflict({ base, mine, stored, ...actions }: GeofenceCon
     if (field === 'coordinates') return t('corners', { count: (value as readonly unknown[]).length });
     if (field === 'schedule') return describeSchedule(value as Schedule, i18n.language);
     if (field === 'dwell_seconds') return String(Number(value) / 60);
-    return Array.isArray(value) ? value.join(', ') : String(value);
+    return Array.isArray(value) ? value.join(', ') : typeof value === 'string' ? value : JSON.stringify(value);
   };
   const rows = fields
     .filter((field) => field in changed)

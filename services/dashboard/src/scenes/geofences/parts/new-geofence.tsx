@@ -46,7 +46,7 @@ export function NewGeofence({ kind, editing, onKind, onCreated, onCancel }: NewG
         aria-label={t('kindLabel')}
         data={shapeKinds.map((value) => ({ value, label: t(`kind.${value}`) }))}
         value={kind}
-        onChange={(value) => onKind(value as ShapeKind)}
+        onChange={(value) => onKind(value)}
       />
       <ShapeSection kind={kind} editing={editing} errors={form.errors} />
       <RecordFields form={form} />

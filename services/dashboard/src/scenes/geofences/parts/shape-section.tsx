@@ -38,7 +38,7 @@ export function ShapeSection({ kind, editing: { shape, drawing, hasMap, actions 
       )}
       {fault === undefined ? null : (
         <Text c="critical" role="alert">
-          {String(fault)}
+          {fault}
         </Text>
       )}
     </section>
