@@ -11,19 +11,18 @@ export function PlaceTabs() {
   const { t } = useTranslation('places');
   const router = useRouter();
   const can = useCan();
+  const tabs = pages.flatMap((page): { name: (typeof names)[number]; path: string }[] => {
+    const name = names.find((each) => each === page.name);
+    const isVisible = hasRoute(router.routesByPath, page.path) && (!('permission' in page) || can(page.permission));
+    return name !== undefined && isVisible ? [{ name, path: page.path }] : [];
+  });
   return (
     <nav className="places-tabs" aria-label={t('title')}>
-      {pages.flatMap((page) => {
-        const name = names.find((each) => each === page.name);
-        const isVisible = !('permission' in page) || can(page.permission);
-        return name === undefined || !isVisible || !hasRoute(router.routesByPath, page.path) ? (
-          []
-        ) : (
-          <Link key={name} to={page.path} activeProps={{ 'aria-current': 'page' }}>
-            {t(name)}
-          </Link>
-        );
-      })}
+      {tabs.map(({ name, path }) => (
+        <Link key={name} to={path} activeProps={{ 'aria-current': 'page' }}>
+          {t(name)}
+        </Link>
+      ))}
     </nav>
   );
 }
