@@ -95,13 +95,9 @@ const expectPositions = (actual: readonly MapPosition[], expected: readonly MapP
 const metresPerDegree = 111_195;
 
 describe('the geofences of an account', () => {
+  const first: MapPosition = [22.54, 114.05];
   /** Counterclockwise, as the API returns rings. */
-  const corners: MapPosition[] = [
-    [22.54, 114.05],
-    [22.532, 114.05],
-    [22.532, 114.06],
-    [22.54, 114.06],
-  ];
+  const corners: MapPosition[] = [first, [22.532, 114.05], [22.532, 114.06], [22.54, 114.06]];
 
   it('begin with an explanation and one action', async () => {
     await open(`/geofences?${at}`);
@@ -115,7 +111,7 @@ describe('the geofences of an account', () => {
     await open(`/geofences/new?${at}`);
     await pointer.waitUntilDrawing();
     await page.getByText('Click the corners on the map', { exact: false }).waitFor();
-    for (const corner of [...corners, corners[0]]) await pointer.click(corner);
+    for (const corner of [...corners, first]) await pointer.click(corner);
     await page.getByRole('button', { name: /^Corner 4/ }).waitFor();
     await page.getByLabel('Name').fill('Yard');
     await page.getByRole('checkbox', { name: 'Also store in the terminals' }).click();
@@ -130,8 +126,8 @@ describe('the geofences of an account', () => {
     await open(`/geofences/${id}?${at}`);
     await page.getByRole('button', { name: /^Corner 1/ }).waitFor();
     const moved: MapPosition = [22.543, 114.047];
-    await pointer.waitUntilHandle(corners[0]);
-    await pointer.drag(corners[0], moved);
+    await pointer.waitUntilHandle(first);
+    await pointer.drag(first, moved);
     await save();
     expectPositions(positionsOf(await client.requestData(`/geofences/${id}`)), [moved, ...corners.slice(1)]);
     const before = positionsOf(await client.requestData(`/geofences/${id}`));
@@ -183,12 +179,9 @@ describe('the geofences of an account', () => {
 
     await open(`/geofences/new?type=corridor&${at}`);
     await pointer.waitUntilDrawing();
-    const line: MapPosition[] = [
-      [22.5409, 114.045],
-      [22.541, 114.0547],
-      [22.541, 114.0662],
-    ];
-    for (const point of [...line, line[2]]) await pointer.click(point);
+    const end: MapPosition = [22.541, 114.0662];
+    const line: MapPosition[] = [[22.5409, 114.045], [22.541, 114.0547], end];
+    for (const point of [...line, end]) await pointer.click(point);
     await page.getByLabel('Width').fill('80');
     await page.getByLabel('Name').fill('Shennan Road');
     const corridor = await create('geofences');
