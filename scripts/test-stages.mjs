@@ -114,7 +114,7 @@ function listEndToEndFiles(patterns = []) {
 export async function runEndToEndTests(options = {}) {
   const backends = await prepare('End-to-end tests: backends', async () => {
     const { prepareProductBackends } = await import('../deploy/local/dist/test-backends.js');
-    await prepareProductBackends(await createReporter());
+    return prepareProductBackends(await createReporter());
   });
   const browser = await prepare('End-to-end tests: browser', async () => {
     const { prepareChromium } = await import('../deploy/local/dist/test-browser.js');
@@ -130,7 +130,7 @@ export async function runEndToEndTests(options = {}) {
   const pool = await ProductPool.open(folder);
   try {
     const own = { TMPDIR: folder, PRODUCT_POOL_URL: pool.url };
-    const env = { ...browser.value, ...fuzzer.value, ...options.env, ...own };
+    const env = { ...backends.value, ...browser.value, ...fuzzer.value, ...options.env, ...own };
     const listed = listEndToEndFiles(options.patterns);
     const rows = [];
     for (const [title, hasBrowser, workers] of endToEndRuns) {

@@ -32,10 +32,20 @@ function getProgram(resolved: Resolved): string {
   return resolved.program;
 }
 
-/** Builds or finds the backends of a product, so that several concurrent starts do not each build them. */
-export async function prepareProductBackends(progress: Progress, env: NodeJS.ProcessEnv = process.env): Promise<void> {
+/**
+ * Builds or finds the backends of a product, so that several concurrent starts do not each build them. Returns the
+ * programs for tests that start clusters.
+ */
+export async function prepareProductBackends(
+  progress: Progress,
+  env: NodeJS.ProcessEnv = process.env,
+): Promise<Pick<Partial<TestPrograms>, 'NATS_SERVER_BIN' | 'REDIS_SERVER_BIN'>> {
   const cacheDir = join(repoRoot, '.cache');
-  await prepareBackends({ cacheDir, logDir: join(cacheDir, 'logs'), progress, env });
+  const { nats, redis } = await prepareBackends({ cacheDir, logDir: join(cacheDir, 'logs'), progress, env });
+  return {
+    ...(nats.from === 'url' ? {} : { NATS_SERVER_BIN: nats.program }),
+    ...(redis.from === 'url' ? {} : { REDIS_SERVER_BIN: redis.program }),
+  };
 }
 
 interface TestBackendsOptions {

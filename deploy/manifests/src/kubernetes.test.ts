@@ -309,7 +309,7 @@ describeRendered('the production overlay', () => {
     );
     expect(scaled.toSorted()).toEqual(['device-api', 'jt808-gateway', 'platform-api', 'webhook-dispatcher']);
     const fixed = manifests.filter(({ kind, spec }) => kind === 'Deployment' && spec.replicas !== undefined);
-    expect(fixed.map(({ metadata }) => metadata.name)).toEqual(['redis-proxy']);
+    expect(fixed.map(({ metadata }) => metadata.name)).toEqual([]);
   });
 
   it('stores acknowledged messages on the disks of two of three NATS servers', () => {

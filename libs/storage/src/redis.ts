@@ -1,44 +1,33 @@
-import { createClient } from 'redis';
+import { configureClient, type Redis, type RedisOptions } from './redis-client.ts';
+import { createSentinelClient, parseSentinelUrl } from './redis-sentinel.ts';
 
-/** The Redis client of all services. */
-export type Redis = ReturnType<typeof configureClient>;
+export type { Redis } from './redis-client.ts';
 
-const configureClient = (url: string, name: string) =>
-  createClient({
-    url,
-    name,
-    // A command during an outage fails immediately; the caller decides what unreadable state means.
-    disableOfflineQueue: true,
-    // Detects a half-open connection within 15 seconds; its commands would never complete.
-    pingInterval: 5_000,
-    socket: {
-      connectTimeout: 3_000,
-      socketTimeout: 15_000,
-      reconnectStrategy: (retries) => Math.min(50 * 2 ** retries, 1_000),
-    },
-  });
+/** Returns an unconnected client of a URL: of one server, or of the master that sentinels name. */
+function configure(url: string, { name, onError }: RedisOptions): Redis {
+  const sentinels = parseSentinelUrl(url);
+  if (sentinels !== undefined) return createSentinelClient(sentinels, { name, onError });
+  const client = configureClient(url, name);
+  client.on('error', onError);
+  return client;
+}
 
 /**
- * Connects to Redis and reconnects after a loss. Resolves after the first connection. `onError` receives each failed
- * attempt; `client.isReady` is true while commands work.
+ * Connects to Redis and reconnects after a loss. Resolves after the first connection; `client.isReady` is true while
+ * commands work. A URL `redis+sentinel://host:port,host:port/master-name` follows the master that the sentinels name.
  */
-export async function connectRedis(
-  url: string,
-  options: { name: string; onError: (error: unknown) => void },
-): Promise<Redis> {
-  const client = configureClient(url, options.name);
-  client.on('error', options.onError);
+export async function connectRedis(url: string, options: RedisOptions): Promise<Redis> {
+  const client = configure(url, options);
   await client.connect();
   return client;
 }
 
 /**
- * Like `openRedis`, without waiting for the first connection, for services that work without Redis. Commands fail
+ * Like `connectRedis`, without waiting for the first connection, for services that work without Redis. Commands fail
  * immediately while disconnected.
  */
-export function createRedisClient(url: string, options: { name: string; onError: (error: unknown) => void }): Redis {
-  const client = configureClient(url, options.name);
-  client.on('error', options.onError);
+export function createRedisClient(url: string, options: RedisOptions): Redis {
+  const client = configure(url, options);
   client.connect().catch(options.onError);
   return client;
 }

@@ -4,6 +4,7 @@ export { maxLagWithin, monitorEventLoopLag } from './event-loop-lag.ts';
 export { freePort } from './free-port.ts';
 export { NatsCluster } from './nats-cluster.ts';
 export { propertyRuns, propertySeed, propertySettings } from './property-settings.ts';
+export { RedisSentinels } from './redis-sentinels.ts';
 export { SeededRandom } from './seeded-random.ts';
 export { ServerProcess, s3Keys } from './server-process.ts';
 export { testEnv } from './test-env.ts';

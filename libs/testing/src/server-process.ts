@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -33,7 +33,7 @@ export class ServerProcess {
   }
 
   /** A Redis server without persistence. */
-  static redis = (): Promise<ServerProcess> =>
+  static redis = (more: readonly string[] = []): Promise<ServerProcess> =>
     ServerProcess.#create('REDIS_SERVER_BIN', (port, dir) => [
       '--bind',
       '127.0.0.1',
@@ -45,7 +45,16 @@ export class ServerProcess {
       'no',
       '--dir',
       dir,
+      ...more,
     ]);
+
+  /** A sentinel with these lines in its configuration file, which it rewrites. */
+  static sentinel = (lines: readonly string[]): Promise<ServerProcess> =>
+    ServerProcess.#create('REDIS_SERVER_BIN', (port, dir) => {
+      const file = join(dir, 'sentinel.conf');
+      writeFileSync(file, [`port ${port}`, 'bind 127.0.0.1', `dir ${dir}`, ...lines, ''].join('\n'));
+      return [file, '--sentinel'];
+    });
 
   /** A MongoDB-compatible server. */
   static mongo = (): Promise<ServerProcess> =>

@@ -23,7 +23,8 @@ export const formatReportName = (phone: string, sha256: string): string => `${ph
 
 /** Returns the names of all reports that JetStream holds. */
 export async function readStoredReports(harness: ProductHarness): Promise<Set<string>> {
-  const nc = await connect({ servers: new URL(harness.product.runtime.backends.nats_url).host });
+  const servers = harness.product.runtime.backends.nats_url.split(',').map((url) => new URL(url).host);
+  const nc = await connect({ servers });
   try {
     const stream = await nc.jetstream().streams.get('TELEMETRY');
     const { first_seq: first, last_seq: last } = (await stream.info()).state;

@@ -68,17 +68,17 @@ export function probe(kind: ServerKind, host: string, port: number): Promise<boo
 
 const defaultPorts: Record<ServerKind, number> = { nats: 4222, redis: 6379, mongodb: 27_017 };
 
-const unprobedSchemes = new Set(['tls:', 'ws:', 'wss:', 'rediss:', 'mongodb+srv:']);
+const unprobedSchemes = new Set(['tls:', 'ws:', 'wss:', 'rediss:', 'redis+sentinel:', 'mongodb+srv:']);
 
 /**
  * Returns whether the server of a URL from the environment responds. Encrypted URLs and those that need a lookup
- * (`tls:`, `rediss:`, `mongodb+srv:`) are not probed: the services report their errors. Throws a TypeError for a URL
+ * (`tls:`, `rediss:`, `redis+sentinel:`, `mongodb+srv:`) are not probed: the services report their errors. Throws a TypeError for a URL
  * that is not of this kind.
  */
 export async function probeUrl(kind: ServerKind, url: string): Promise<boolean> {
+  if (unprobedSchemes.has(/^[^/]*:/.exec(url)?.[0] ?? '')) return true;
   const [first = ''] = url.split(',');
   const parsed = new URL(first.includes('://') ? first : `${kind}://${first}`);
-  if (unprobedSchemes.has(parsed.protocol)) return true;
   if (parsed.protocol !== `${kind}:`) throw new TypeError(`${parsed.protocol} is not a scheme of ${kind}`);
   return probe(kind, parsed.hostname.replaceAll(/^\[|\]$/g, ''), Number(parsed.port) || defaultPorts[kind]);
 }

@@ -138,7 +138,11 @@ export const commonEnv = envSchema({
     description: 'lowest logged level',
   },
   NATS_URL: { type: 'string', default: 'nats://127.0.0.1:14222', description: 'NATS servers, separated by commas' },
-  REDIS_URL: { type: 'string', default: 'redis://127.0.0.1:16379', description: 'Redis server' },
+  REDIS_URL: {
+    type: 'string',
+    default: 'redis://127.0.0.1:16379',
+    description: 'Redis server, or redis+sentinel://host:port,host:port/master-name',
+  },
   MONGODB_URL: {
     type: 'string',
     default: 'mongodb://127.0.0.1:27117/fleet',
