@@ -49,7 +49,11 @@ export function ShareLinks({ vehicleId }: { vehicleId?: number }) {
               <tr key={link.id}>
                 <td>
                   {link.label ?? link.slug}{' '}
-                  {link.has_password ? <Badge variant="default">{t('password')}</Badge> : null}
+                  {link.has_password ? (
+                    <Badge variant="default" miw="max-content">
+                      {t('password')}
+                    </Badge>
+                  ) : null}
                 </td>
                 <td>
                   <Link to="/vehicles/$vehicleId" params={{ vehicleId: String(link.vehicle_id) }}>

@@ -29,7 +29,7 @@ export function SharedUsers({ vehicleId }: { vehicleId?: number }) {
   if (users.isPending) return <Loading />;
   if (users.isError) return <Failure error={users.error} onRetry={() => void users.refetch()} />;
   const shares = users.data.flatMap((user) => user.vehicles.map((share) => ({ user, share })));
-  if (shares.length === 0) return <Empty title={t('noUsers')} />;
+  if (shares.length === 0) return <Empty title={t(vehicleId === undefined ? 'noUsersOfAny' : 'noUsers')} />;
   return (
     <>
       {remove.isError ? <Failure error={remove.error} /> : null}

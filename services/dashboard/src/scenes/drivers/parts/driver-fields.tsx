@@ -16,7 +16,8 @@ type TextField = Exclude<DriverField, 'status'>;
 export function DriverFields({ form, read }: DriverFieldsProps) {
   const { t } = useTranslation('drivers');
   const props = (field: TextField) => {
-    const found = read[field];
+    // A value that the user has changed is no longer that of the document.
+    const found = read[field]?.value === form.values[field] ? read[field] : undefined;
     return {
       label: t(`field.${field}`),
       ...(found === undefined ? {} : { description: t('read.sure', { percent: Math.round(found.confidence * 100) }) }),

@@ -15,11 +15,15 @@ export function LicenceEnd({ driver }: { driver: Driver }) {
     <span className="licence-end">
       <time dateTime={driver.license_expiry_date}>{date.format(new Date(driver.license_expiry_date))}</time>
       {state === 'ended' ? (
-        <Badge color="critical" variant="outline">
+        <Badge color="critical" variant="outline" miw="max-content">
           {t('licence.ended')}
         </Badge>
       ) : null}
-      {state === 'ending' ? <Badge variant="default">{t('licence.ending', { count: days })}</Badge> : null}
+      {state === 'ending' ? (
+        <Badge variant="default" miw="max-content">
+          {t('licence.ending', { count: days })}
+        </Badge>
+      ) : null}
     </span>
   );
 }
