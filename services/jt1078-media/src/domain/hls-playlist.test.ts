@@ -73,6 +73,16 @@ segment-0.m4s
     expect(playlist.read('segment-0.m4s')).toBeNull();
   });
 
+  it('begins another segment for what follows a completed one', () => {
+    const playlist = createPlaylist();
+    addSeconds(playlist, 1);
+    playlist.completeSegment();
+    playlist.addFragment(fragment(false));
+    playlist.end();
+    expect(getFiles(playlist.render())).toEqual(['segment-0.m4s', 'segment-1.m4s']);
+    expect(playlist.render()).toMatch(/EXTINF:0.50000,\nsegment-1.m4s\n#EXT-X-ENDLIST\n$/);
+  });
+
   it('deletes old segments above the limit of bytes', () => {
     const playlist = createPlaylist({ maxBytes: 2_000 });
     for (let second = 0; second < 10; second += 1) playlist.addFragment(fragment(true, 1_000, 800));

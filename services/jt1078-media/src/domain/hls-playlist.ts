@@ -84,7 +84,7 @@ export class HlsPlaylist {
 
   /** Begins a new format: the next fragment starts a segment after a discontinuity. */
   addInit({ data }: Mp4Init): void {
-    this.#completeSegment();
+    this.completeSegment();
     this.#initIndex += 1;
     this.#inits.set(this.#initIndex, data);
   }
@@ -93,7 +93,7 @@ export class HlsPlaylist {
     const { minSegmentMs, maxSegmentMs, partMs } = this.#options;
     const open = this.#openSegment();
     const isLongEnough = open !== undefined && open.durationMs >= minSegmentMs && isIndependent;
-    if (isLongEnough || (open !== undefined && open.durationMs + partMs > maxSegmentMs)) this.#completeSegment();
+    if (isLongEnough || (open !== undefined && open.durationMs + partMs > maxSegmentMs)) this.completeSegment();
     const segment = this.#openSegment() ?? this.#beginSegment();
     const bytes = data.reduce((sum, { length }) => sum + length, 0);
     segment.parts.push({ data, bytes, durationMs, isIndependent });
@@ -103,9 +103,20 @@ export class HlsPlaylist {
     this.#changes.emit('change');
   }
 
+  /**
+   * Completes the open segment, so that what follows begins another. hls.js loads no more parts of a segment that it has
+   * begun once the playlist has ended.
+   */
+  completeSegment(): void {
+    const open = this.#openSegment();
+    if (open === undefined) return;
+    open.isComplete = true;
+    this.#deleteOld();
+  }
+
   /** Ends the playlist: players stop after the last segment. */
   end(): void {
-    this.#completeSegment();
+    this.completeSegment();
     this.#isEnded = true;
     this.#changes.emit('change');
   }
@@ -211,13 +222,6 @@ export class HlsPlaylist {
     this.#nextSequence += 1;
     this.#segments.push(segment);
     return segment;
-  }
-
-  #completeSegment(): void {
-    const open = this.#openSegment();
-    if (open === undefined) return;
-    open.isComplete = true;
-    this.#deleteOld();
   }
 
   #deleteOld(): void {

@@ -8,6 +8,8 @@ import type { StreamViewer, ViewerCounters } from './stream-viewer.ts';
 interface Mp4Sink {
   readonly onInit: (init: Mp4Init) => void;
   readonly onFragment: (fragment: Mp4FragmentOutput) => void;
+  /** Called before the last fragment, if the stream has ended. */
+  readonly onEnding?: () => void;
   readonly onEnd: () => void;
   /** Bytes that were accepted and not sent yet. */
   readonly queuedBytes: () => number;
@@ -105,6 +107,7 @@ export class Mp4Viewer implements StreamViewer {
   end(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
+    this.#sink.onEnding?.();
     this.#fragmenter?.flush();
     this.#sink.onEnd();
   }

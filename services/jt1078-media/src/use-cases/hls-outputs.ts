@@ -86,6 +86,7 @@ export class HlsOutputs {
       {
         onInit: (init) => playlist.addInit(init),
         onFragment: (fragment) => playlist.addFragment(fragment),
+        onEnding: () => playlist.completeSegment(),
         onEnd: end,
         queuedBytes: () => 0,
       },
