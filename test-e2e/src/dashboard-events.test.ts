@@ -223,3 +223,113 @@ describe('the inbox by keyboard', () => {
     expect(await listOpen()).toBe(0);
   });
 });
+
+/** Counts sounds and notifications of the browser, which no page can show. */
+const recorder = `
+  window.recorded = { sounds: 0, notifications: [] };
+  const create = AudioContext.prototype.createOscillator;
+  AudioContext.prototype.createOscillator = function () {
+    window.recorded.sounds += 1;
+    return create.call(this);
+  };
+  window.Notification = class {
+    static permission = localStorage.getItem('test-permission') ?? 'default';
+    static async requestPermission() {
+      localStorage.setItem('test-permission', 'granted');
+      return (Notification.permission = 'granted');
+    }
+    constructor(title) { window.recorded.notifications.push(title); }
+    close() {}
+  };`;
+const tonesPerSound = 2;
+
+describe('alerts', () => {
+  let alerted: Page;
+  let car: { id: number; terminal: SimulatedTerminal };
+  const readRecorded = () => alerted.evaluate<{ sounds: number; notifications: string[] }>('window.recorded');
+  const card = (title: string): Locator => alerted.getByRole('link', { name: `${title}, KL07EV0004` });
+
+  beforeAll(async () => {
+    car = await addVehicle('KL07EV0004');
+    alerted = await browser.newPage('/events');
+    await alerted.addInitScript(recorder);
+  });
+
+  it('are requested by a click, and the sound is a setting', async () => {
+    await open('/profile/notifications', alerted);
+    expect(await findAccessibilityFaults(alerted)).toEqual([]);
+    await alerted.getByLabel('Show notifications of this browser for critical events and warnings').check();
+    await alerted.getByLabel('Sound in this page for critical events').check();
+    await takePictures(alerted, 'notifications');
+    await alerted.getByRole('button', { name: 'Play the sound' }).click();
+    await waitFor(async () => (await readRecorded()).sounds === tonesPerSound, 'the sound', pageTimeoutMs);
+    expect(await alerted.evaluate('Notification.permission')).toBe('granted');
+  });
+
+  it('of critical events are silent before the first click, and one sound for a burst after it', async () => {
+    await open('/events', alerted);
+    await alerted.getByText('All handled').waitFor();
+    car.terminal.raiseAlarm('stolen');
+    await card('Vehicle theft').waitFor();
+    expect((await readRecorded()).sounds).toBe(0);
+    await alerted.getByRole('heading', { name: 'Events', exact: true }).click();
+    car.terminal.raiseAlarm('rollover');
+    car.terminal.raiseAlarm('illegalMovement');
+    await card('Illegal movement').waitFor();
+    await waitFor(async () => (await readRecorded()).sounds > 0, 'the sound of the burst', pageTimeoutMs);
+    expect((await readRecorded()).sounds).toBe(tonesPerSound);
+  });
+
+  it('pass in quiet hours if they are critical; warnings and muted types do not', async () => {
+    await account.client.update('/user-preferences/me', {
+      notifications: { quiet_hours: { from: '00:00', to: '23:59' } },
+    });
+    await open(`/vehicles/${car.id}/notifications`, alerted);
+    await alerted.getByRole('checkbox', { name: 'Overspeed', exact: true }).uncheck();
+    await alerted.getByRole('button', { name: 'Save' }).click();
+    await alerted.getByText('Saved').waitFor();
+    await open('/events', alerted);
+    await alerted.getByRole('list', { name: 'List of events' }).waitFor();
+    car.terminal.raiseAlarm('overspeed');
+    car.terminal.raiseAlarm('fatigueDriving');
+    car.terminal.raiseAlarm('collision');
+    await card('Collision').waitFor();
+    const { notifications } = await readRecorded();
+    expect(notifications.filter((title) => title.includes('KL07EV0004'))).toEqual(['Collision, KL07EV0004']);
+    const stored = await account.client.listAll(`/notifications?vehicle_id=${car.id}&type=overspeed,fatigue_driving`);
+    expect(stored.map(({ notification_type: type }) => String(type)).toSorted()).toEqual([
+      'fatigue_driving',
+      'overspeed',
+    ]);
+    // The muted type is in the history.
+    await open(`/events?vehicle=${car.id}&type=overspeed`, alerted);
+    await row('Overspeed', alerted).waitFor();
+    await alerted.close();
+  });
+});
+
+describe('the activity tray', () => {
+  it('shows a queued command on every page and after a reload, and its end', async () => {
+    const imei = uniquePhone();
+    const { id } = await account.client.requestData('/vehicles', { vehicle_no: 'KL07EV0005', imei });
+    await open(`/vehicles/${String(id)}/commands`);
+    await page.getByLabel('Text', { exact: true }).fill('Call the depot');
+    await page.getByRole('region', { name: 'New command' }).getByRole('button', { name: 'Send' }).click();
+    const tray = page.getByRole('button', { name: /^Activity/ });
+    await tray.getByText('1').waitFor();
+    await page.getByRole('link', { name: 'Map' }).click();
+    await tray.getByText('1').waitFor();
+    await page.reload();
+    await tray.click();
+    const panel = page.getByRole('dialog', { name: 'Activity' });
+    await panel.getByText('Queued').waitFor();
+    await panel.getByRole('link', { name: 'Text to the driver, KL07EV0005' }).waitFor();
+    expect(await findAccessibilityFaults(page)).toEqual([]);
+    await takePictures(page, 'activity');
+    await harness.startTerminal({ phone: imei, reportIntervalMs: 1_000 });
+    await panel.getByText(/^Acknowledged/).waitFor();
+    await page.keyboard.press('Escape');
+    await panel.waitFor({ state: 'detached' });
+    expect(await tray.innerText()).not.toContain('1');
+  });
+});

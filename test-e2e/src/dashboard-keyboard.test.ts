@@ -52,6 +52,28 @@ describe('the keyboard', () => {
     await becomes(`/vehicles/${vehicleId}`);
   });
 
+  it('opens the first row by Enter, although the list was loaded after the last key', async () => {
+    await page.goto(`${browser.baseUrl}/profile`);
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    let release = (): void => undefined;
+    const isReleased = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    await page.route('**/api/vehicles?*', async (route) => {
+      await isReleased;
+      await route.continue();
+    });
+    await page.keyboard.press('Control+k');
+    await page.getByPlaceholder('Find a page, vehicle, driver or place').fill(vehicleNo);
+    await page.getByText('Nothing matches').waitFor();
+    release();
+    await page.getByRole('dialog').getByText('Keyboard truck').waitFor();
+    await page.keyboard.press('Enter');
+    await becomes(`/vehicles/${vehicleId}`);
+    expect(path()).toBe(`/vehicles/${vehicleId}`);
+    await page.unroute('**/api/vehicles?*');
+  });
+
   it('opens pages by g and a letter', async () => {
     await page.getByRole('heading', { level: 1 }).waitFor();
     await page.keyboard.press('g');

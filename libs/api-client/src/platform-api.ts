@@ -2063,7 +2063,7 @@ export type paths = {
         };
         /**
          * Create a websocket token
-         * @description The token opens the websocket for five minutes.
+         * @description The token opens the websocket for five minutes. With `X-Account-Id` the connection receives the events of that account.
          *
          *     Roles: `superadmin`, `dealer`, `owner`, `admin`, `manager`, `viewer`, `driver`. The key requires the scope `read`.
          */

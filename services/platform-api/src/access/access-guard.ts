@@ -3,7 +3,7 @@ import { actInAccount } from './acted-account.ts';
 import { Authenticator, type AuthenticatorDeps, readCredentials } from './authenticator.ts';
 import { type Caller, findCaller, setCaller } from './caller.ts';
 import type { PlatformRoute } from './platform-route.ts';
-import { type Bucket, countedBy, countKey, type RateLimits } from './rate-limits.ts';
+import { type Bucket, chooseBucket, countedBy, countKey, type RateLimits } from './rate-limits.ts';
 import { isPermitted } from './roles.ts';
 
 /** Dependencies of the guard. */
@@ -71,7 +71,9 @@ export class AccessGuard {
   async #count(bucket: Bucket | undefined, context: RequestContext): Promise<void> {
     const by = bucket === undefined ? undefined : countedBy[bucket];
     if (bucket === undefined || by === undefined) return;
-    await this.#deps.limits.consume(bucket, countKey(by, findCaller(context), context.request.ip), context);
+    const caller = findCaller(context);
+    const chosen = chooseBucket(bucket, caller);
+    await this.#deps.limits.consume(chosen, countKey(by, caller, context.request.ip), context);
   }
 }
 

@@ -126,6 +126,7 @@ function toCaller(
     sessionId: claims.sessionId,
     mintedByKeyId: claims.mintedByKeyId,
     keyId: key?._id ?? null,
+    ...(key !== null && key.sealedDashboardKey !== null ? { isDashboard: true } : {}),
     // A token without a key has the scopes of the key that minted it.
     scopes: (key ?? mintedBy)?.scopes ?? allScopes,
     ...(ip === undefined ? {} : { ip }),

@@ -17,6 +17,8 @@ export interface Caller extends Scope {
   readonly mintedByKeyId: number | null;
   /** The API key of the request; null if the route requires the bearer token only. */
   readonly keyId: number | null;
+  /** True for a request with the dashboard key, which all users of an account share. */
+  readonly isDashboard?: boolean;
   /** Scopes of that key, or of the key that minted the token; all scopes without a key. */
   readonly scopes: readonly KeyScope[];
   /** IP address of the request. */

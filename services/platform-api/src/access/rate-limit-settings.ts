@@ -4,6 +4,8 @@ const count = { type: 'integer', minimum: 1, maximum: 1_000_000 } as const;
 export const rateLimitSettings = {
   RATE_LIMIT_PLATFORM_PER_MINUTE: { ...count, default: 600, description: 'requests of an API key' },
   RATE_LIMIT_PLATFORM_BURST: { ...count, default: 100, description: 'burst of requests of an API key' },
+  RATE_LIMIT_DASHBOARD_PER_MINUTE: { ...count, default: 600, description: 'requests of a user of the dashboard' },
+  RATE_LIMIT_DASHBOARD_BURST: { ...count, default: 200, description: 'burst of requests of a user of the dashboard' },
   RATE_LIMIT_LOGIN_PER_MINUTE: {
     ...count,
     default: 20,

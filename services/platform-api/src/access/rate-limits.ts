@@ -6,6 +6,7 @@ import type { Caller } from './caller.ts';
 /** Names of the rate limits (docs/reference/conventions.md). */
 export type Bucket =
   | 'platform'
+  | 'dashboard'
   | 'login'
   | 'refresh'
   | 'codes'
@@ -26,6 +27,7 @@ export type RateLimits = Pick<SharedRateLimits<Bucket>, 'consume'>;
 /** What the guard counts each bucket by. Domains count the other buckets themselves, with data from the request. */
 export const countedBy: Readonly<Partial<Record<Bucket, 'key' | 'user' | 'address'>>> = {
   platform: 'key',
+  dashboard: 'user',
   login: 'address',
   // All users of an office share one address, and each window refreshes. Refresh tokens cannot be guessed.
   refresh: 'address',
@@ -36,20 +38,30 @@ export const countedBy: Readonly<Partial<Record<Bucket, 'key' | 'user' | 'addres
   shareLink: 'address',
 };
 
-/** Returns the key under which a bucket counts a request: the API key, else the user, else the IP address. */
+/** Returns the bucket of a request. Users of the dashboard share its key, so each has a bucket. */
+export const chooseBucket = (bucket: Bucket, caller: Pick<Caller, 'isDashboard'> | undefined): Bucket =>
+  bucket === 'platform' && caller?.isDashboard === true ? 'dashboard' : bucket;
+
+/**
+ * Returns the key under which a bucket counts a request: the API key, else the user, else the IP address. Requests with
+ * a dashboard key are counted for their user.
+ */
 export function countKey(
   by: 'key' | 'user' | 'address',
-  caller: Pick<Caller, 'userId' | 'keyId'> | undefined,
+  caller: Pick<Caller, 'userId' | 'keyId' | 'isDashboard'> | undefined,
   ip: string | undefined,
 ): string {
   if (by === 'address' || caller === undefined) return `ip:${ip ?? ''}`;
-  return by === 'user' || caller.keyId === null ? `user:${caller.userId}` : `key:${caller.keyId}`;
+  return by === 'user' || caller.keyId === null || caller.isDashboard === true
+    ? `user:${caller.userId}`
+    : `key:${caller.keyId}`;
 }
 
 const perMinute = (count: number): Rate => ({ burst: count, perSecond: count / 60 });
 
 const createRates = (config: Config): Record<Exclude<Bucket, 'command'>, Rate> => ({
   platform: { burst: config.RATE_LIMIT_PLATFORM_BURST, perSecond: config.RATE_LIMIT_PLATFORM_PER_MINUTE / 60 },
+  dashboard: { burst: config.RATE_LIMIT_DASHBOARD_BURST, perSecond: config.RATE_LIMIT_DASHBOARD_PER_MINUTE / 60 },
   login: perMinute(config.RATE_LIMIT_LOGIN_PER_MINUTE),
   refresh: perMinute(config.RATE_LIMIT_REFRESH_PER_MINUTE),
   codes: { burst: config.RATE_LIMIT_CODES_PER_HOUR, perSecond: config.RATE_LIMIT_CODES_PER_HOUR / 3600 },

@@ -1,3 +1,4 @@
+import { findVisibleAccount } from '../domains/accounts/commands.ts';
 import type { ApiKey } from '../domains/api-keys/schema.ts';
 import { findKeyById } from '../domains/api-keys/use-cases.ts';
 import { findAnywhere } from '../domains/users/use-cases.ts';
@@ -36,7 +37,8 @@ export async function findTokenUser(
   if (principal === null) return 'token';
   if (principal.isSuspended) return 'suspended';
   const { role, canViewVideo } = principal.user;
-  // Only staff of the operator may act in other accounts.
-  if (homeAccountId !== accountId && role !== 'superadmin') return 'token';
+  // Staff of the operator and dealers may have begun in the account of a customer.
+  const home = { accountId: homeAccountId, role };
+  if (homeAccountId !== accountId && (await findVisibleAccount(records, home, accountId)) === null) return 'token';
   return { caller: { accountId, userId, role, canViewVideo }, homeAccountId, key };
 }

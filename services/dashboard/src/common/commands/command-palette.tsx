@@ -91,6 +91,12 @@ function useGroups(): SpotlightActionGroupData[] {
   ].filter(({ actions }) => actions.length > 0);
 }
 
+/** Opens the first row if none is selected: the library selects one while the user types, before late rows arrive. */
+function openFirst(field: HTMLElement): void {
+  const dialog = field.closest('[role=dialog]');
+  if (dialog?.querySelector('[data-selected]') === null) dialog.querySelector<HTMLElement>('[data-action]')?.click();
+}
+
 /** Searches pages, vehicles, drivers, places and actions. Opens as soon as it is loaded. */
 export function CommandPalette({ onClose }: { onClose: () => void }) {
   const { t } = useTranslation();
@@ -113,6 +119,9 @@ export function CommandPalette({ onClose }: { onClose: () => void }) {
         leftSection: <IconSearch size={18} aria-hidden />,
         placeholder: t('palette.placeholder'),
         'aria-label': t('palette.placeholder'),
+        onKeyDown: (event) => {
+          if (event.key === 'Enter' && !event.nativeEvent.isComposing) openFirst(event.currentTarget);
+        },
       }}
     />
   );

@@ -43,7 +43,7 @@ const customerName = 'fleet-customer';
 const signedInFragment = '#signed-in';
 
 /** Paths of the user and of the user's own account, also while the page shows the account of a customer. */
-const ownPaths = ['/api/auth/', '/api/accounts', '/api/user/generate-websocket-token', '/api/user-preferences'];
+const ownPaths = ['/api/auth/', '/api/accounts', '/api/user-preferences'];
 
 interface AccessToken {
   readonly token: string;

@@ -11,6 +11,8 @@ import {
 import { Outlet } from '@tanstack/react-router';
 import { lazy, Suspense } from 'react';
 import { useTranslation } from 'react-i18next';
+import { ActivityTray } from '../activity/activity-tray.tsx';
+import { AlertCenter } from '../alerts/alert-center.tsx';
 import { Commands } from '../commands/commands.tsx';
 import { config } from '../config.ts';
 import { useOpenCritical } from '../events/use-open-critical.ts';
@@ -57,6 +59,7 @@ export function AppShell() {
         <MoreMenu />
         <span className="spacer" />
         <Commands />
+        <ActivityTray />
         <AccountLinks />
         <NavLink to="/profile" icon={<IconUser size={20} aria-hidden />} label={t('nav.profile')} />
         <button type="button" onClick={() => void session.logOut()}>
@@ -78,6 +81,7 @@ export function AppShell() {
         <CustomerBar />
         <Outlet />
       </main>
+      <AlertCenter />
     </div>
   );
 }

@@ -34,7 +34,11 @@ async function canAccessAccount(records: RecordStore, viewer: AccountViewer, acc
 }
 
 /** Returns an account that the caller may see, or null. */
-export async function findVisibleAccount(records: RecordStore, caller: Caller, id: number): Promise<Account | null> {
+export async function findVisibleAccount(
+  records: RecordStore,
+  caller: AccountViewer,
+  id: number,
+): Promise<Account | null> {
   const account = await findAccount(records, id);
   if (account === null || id === caller.accountId) return account;
   return (await canAccessAccount(records, caller, account)) ? account : null;

@@ -17,9 +17,9 @@ export const realtimeRoutes = (deps: Deps): PlatformRoute[] => [
     path: '/user/generate-websocket-token',
     operationId: 'generateWebsocketToken',
     summary: 'Create a websocket token',
-    description: 'The token opens the websocket for five minutes.',
+    description:
+      'The token opens the websocket for five minutes. With `X-Account-Id` the connection receives the events of that account.',
     tags,
-    access: { permission: 'self' },
     response: Type.Object(
       {
         token: Type.String({ description: 'Opaque; send it as the query parameter `token` of `ws_url`.' }),

@@ -1,9 +1,7 @@
-import { lazy, Suspense, useMemo } from 'react';
+import { useMemo } from 'react';
 import type { EventRecord } from '../../../common/events/event-record.ts';
+import { MapView } from '../../../common/map/map-view.tsx';
 import { useTrack } from '../track.ts';
-
-/** The list appears before the map is loaded. */
-const MapView = lazy(() => import('../../../common/map/map-view.tsx').then((module) => ({ default: module.MapView })));
 
 /** The place of an event, with the track of two minutes around it. Renders nothing without a place. */
 export function EventMap({ event }: { event: EventRecord }) {
@@ -17,9 +15,7 @@ export function EventMap({ event }: { event: EventRecord }) {
   if (latitude === 0 && longitude === 0) return null;
   return (
     <div className="events-map">
-      <Suspense>
-        <MapView vehicles={vehicles} selectedId={id} track={track} />
-      </Suspense>
+      <MapView vehicles={vehicles} selectedId={id} track={track} />
     </div>
   );
 }

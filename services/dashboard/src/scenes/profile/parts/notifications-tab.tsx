@@ -5,6 +5,7 @@ import { useTranslation } from 'react-i18next';
 import { type Preferences, usePreferences } from '../../../common/format/preferences-context.ts';
 import { useSession } from '../../../common/session/session-context.ts';
 import { Failure, Loading } from '../../../common/ui/states.tsx';
+import { BrowserNotifications } from './browser-notifications.tsx';
 import { VehicleNotifications } from './vehicle-notifications.tsx';
 
 type Notifications = Preferences['notifications'];
@@ -51,6 +52,7 @@ export function NotificationsTab() {
       <Text role="status" size="sm">
         {save.isSuccess ? t('preferences.saved') : ''}
       </Text>
+      <BrowserNotifications />
       <VehicleNotifications />
     </Stack>
   );

@@ -93,7 +93,14 @@ export function WebhookEditor({ webhook, onClose, onSecret }: WebhookEditorProps
         <Stack>
           {isOtherFault ? <Failure error={save.error} /> : null}
           {isChangedElsewhere ? (
-            <ChangedElsewhere theirs={newest} onKeepMine={() => saveOver(newest)} onTakeTheirs={takeTheirs} />
+            <ChangedElsewhere
+              base={base ?? newest}
+              mine={{ ...newest, ...toChange(form.values) }}
+              theirs={newest}
+              isSaving={save.isPending}
+              onKeepMine={() => saveOver(newest)}
+              onTakeTheirs={takeTheirs}
+            />
           ) : null}
           <TextInput label={t('webhooks.url')} type="url" required data-autofocus {...form.getInputProps('url')} />
           <TextInput label={t('webhooks.name')} maxLength={100} {...form.getInputProps('name')} />

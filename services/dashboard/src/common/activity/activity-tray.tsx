@@ -1,0 +1,38 @@
+import { IconActivity } from '@tabler/icons-react';
+import { lazy, Suspense, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { useDownloads } from '../downloads/queries.ts';
+import { useCan } from '../session/session-context.ts';
+import { hasEnded } from './activity-store.ts';
+import { isActive, isRecent } from './recent-downloads.ts';
+import { useCommandActivity } from './use-command-activity.ts';
+
+const ActivityPanel = lazy(() => import('./activity-panel.tsx').then((module) => ({ default: module.ActivityPanel })));
+
+/** Uploads of one request. */
+const maxDownloads = 50;
+
+/** Entry of the navigation with what runs: uploads, conversions and commands. It is the same on every page. */
+export function ActivityTray() {
+  const { t } = useTranslation();
+  const can = useCan();
+  const [isOpen, setIsOpen] = useState(false);
+  const { data } = useDownloads({}, maxDownloads, can('video'));
+  const { commands, clear } = useCommandActivity();
+  const downloads = (data?.data ?? []).filter((each) => isRecent(each, Date.now()));
+  const running = downloads.filter(isActive).length + commands.filter((each) => !hasEnded(each)).length;
+  return (
+    <>
+      <button type="button" className="nav-secondary" aria-haspopup="dialog" onClick={() => setIsOpen(true)}>
+        <IconActivity size={20} aria-hidden />
+        <span>{t('nav.activity')}</span>
+        {running === 0 ? null : <span className="nav-badge nav-badge-calm">{running}</span>}
+      </button>
+      {isOpen ? (
+        <Suspense>
+          <ActivityPanel downloads={downloads} commands={commands} onClear={clear} onClose={() => setIsOpen(false)} />
+        </Suspense>
+      ) : null}
+    </>
+  );
+}
