@@ -249,6 +249,9 @@ describe('alerts', () => {
   const readRecorded = () => alerted.evaluate<{ sounds: number; notifications: string[] }>('window.recorded');
   const card = (title: string): Locator => alerted.getByRole('link', { name: `${title}, KL07EV0004` });
 
+  /** Events before the first connection are in the list, and are not announced. */
+  const waitUntilLive = () => alerted.getByRole('status').getByText('Live', { exact: true }).waitFor();
+
   beforeAll(async () => {
     car = await addVehicle('KL07EV0004');
     alerted = await browser.newPage('/events');
@@ -269,6 +272,7 @@ describe('alerts', () => {
   it('of critical events are silent before the first click, and one sound for a burst after it', async () => {
     await open('/events', alerted);
     await alerted.getByText('All handled').waitFor();
+    await waitUntilLive();
     car.terminal.raiseAlarm('stolen');
     await card('Vehicle theft').waitFor();
     expect((await readRecorded()).sounds).toBe(0);
@@ -290,6 +294,7 @@ describe('alerts', () => {
     await alerted.getByText('Saved').waitFor();
     await open('/events', alerted);
     await alerted.getByRole('list', { name: 'List of events' }).waitFor();
+    await waitUntilLive();
     car.terminal.raiseAlarm('overspeed');
     car.terminal.raiseAlarm('fatigueDriving');
     car.terminal.raiseAlarm('collision');
@@ -317,7 +322,7 @@ describe('the activity tray', () => {
     await page.getByRole('region', { name: 'New command' }).getByRole('button', { name: 'Send' }).click();
     const tray = page.getByRole('button', { name: /^Activity/ });
     await tray.getByText('1').waitFor();
-    await page.getByRole('link', { name: 'Map' }).click();
+    await page.getByRole('link', { name: 'Map', exact: true }).click();
     await tray.getByText('1').waitFor();
     await page.reload();
     await tray.click();

@@ -14,6 +14,9 @@ const staleQueries: Readonly<Record<string, readonly string[]>> = {
   device: ['listUnassignedDevices'],
 };
 
+/** First parts of the keys of records that pages change themselves after an event. */
+const patchedQueries = ['getNotification', 'inbox'];
+
 /** A burst of events causes one read. */
 const staleDelayMs = 500;
 
@@ -53,7 +56,8 @@ export function LiveProvider({ children }: { children: ReactNode }) {
     let hasConnected = false;
     let wasDisconnected = false;
     const refreshRecords = (): void => {
-      for (const key of Object.values(staleQueries).flat()) void queries.invalidateQueries({ queryKey: [key] });
+      for (const key of [...Object.values(staleQueries).flat(), ...patchedQueries])
+        void queries.invalidateQueries({ queryKey: [key] });
     };
     const stopWatching = store.subscribe(() => {
       const { kind } = store.connection;

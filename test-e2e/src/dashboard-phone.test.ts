@@ -1,0 +1,86 @@
+import type { SimulatedTerminal } from '@fleet/terminal-simulator';
+import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import type { Page } from 'playwright-core';
+import { type DashboardBrowser, findAccessibilityFaults, openDashboard } from './testing/dashboard-browser.ts';
+import { leaseHarness, type ProductHarness, uniquePhone } from './testing/harness.ts';
+import { PlatformClient, type RegisteredAccount } from './testing/platform-client.ts';
+
+// A browser with software rendering on a busy machine.
+jest.setTimeout(180_000);
+
+const phone = { width: 390, height: 844 };
+
+let harness: ProductHarness;
+let account: RegisteredAccount;
+let browser: DashboardBrowser;
+let page: Page;
+let terminal: SimulatedTerminal;
+let vehicleId: number;
+
+beforeAll(async () => {
+  harness = await leaseHarness();
+  account = await PlatformClient.register(harness, 'phone');
+  const imei = uniquePhone();
+  vehicleId = Number((await account.client.requestData('/vehicles', { vehicle_no: 'KL07PH0001', imei })).id);
+  terminal = await harness.startTerminal({ phone: imei, reportIntervalMs: 1_000 });
+  ({ browser, page } = await openDashboard(harness, account));
+  await page.setViewportSize(phone);
+}, 240_000);
+
+afterAll(async () => {
+  await browser?.close();
+  await harness?.stop();
+}, 90_000);
+
+const expectNoFaults = (): void => expect(browser.faults).toEqual([]);
+afterEach(expectNoFaults);
+
+const open = (path: string) => page.goto(`${browser.baseUrl}${path}`);
+/** Returns how far the page scrolls sideways, in pixels. Tables and maps scroll within themselves. */
+const readSidewaysScroll = (): Promise<number> =>
+  page.evaluate<number>(
+    `Math.max(...[document.documentElement, document.querySelector('main')].map(
+      (element) => element.scrollWidth - element.clientWidth))`,
+  );
+
+describe('on a phone', () => {
+  it('finds a vehicle, and opens its panel', async () => {
+    await open('/map');
+    await page.getByRole('textbox', { name: 'Find a vehicle' }).fill('ph0001');
+    await page
+      .getByRole('button', { name: /KL07PH0001/ })
+      .first()
+      .click();
+    await page.getByRole('region', { name: 'KL07PH0001' }).waitFor();
+    expect(await readSidewaysScroll()).toBe(0);
+  });
+
+  it('acknowledges an event', async () => {
+    await open('/events');
+    await page.getByText('All handled').waitFor();
+    terminal.raiseAlarm('emergency');
+    const row = page.getByRole('list', { name: 'List of events' }).getByRole('button', { name: /SOS/ });
+    await row.click();
+    const details = page.getByRole('article', { name: 'Event' });
+    // The list makes room for the event.
+    await row.waitFor({ state: 'hidden' });
+    expect(await readSidewaysScroll()).toBe(0);
+    expect(await findAccessibilityFaults(page)).toEqual([]);
+    await details.getByRole('button', { name: 'Acknowledge' }).click();
+    await details.getByText(/^Acknowledged by Owner, /).waitFor();
+    await details.getByRole('button', { name: 'Close' }).click();
+    await page.getByText('All handled').waitFor();
+  });
+
+  it('scrolls no page sideways', async () => {
+    const scrolled: string[] = [];
+    const paths = ['/map', '/events', '/video', '/media', '/profile/notifications', '/profile/webhooks', '/support'];
+    for (const path of [...paths, `/vehicles/${vehicleId}`, `/vehicles/${vehicleId}/sharing`]) {
+      await open(path);
+      await page.getByRole('heading', { level: 1 }).waitFor({ state: 'attached' });
+      const pixels = await readSidewaysScroll();
+      if (pixels > 0) scrolled.push(`${path}: ${pixels} px`);
+    }
+    expect(scrolled).toEqual([]);
+  });
+});
