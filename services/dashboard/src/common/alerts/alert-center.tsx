@@ -1,5 +1,5 @@
 import { CloseButton } from '@mantine/core';
-import { Link, useNavigate } from '@tanstack/react-router';
+import { Link, useLocation, useNavigate } from '@tanstack/react-router';
 import { useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { usePreferences } from '../format/preferences-context.ts';
@@ -16,6 +16,7 @@ const visibleMs = 20_000;
 export function AlertCenter() {
   const { t } = useTranslation();
   const navigate = useNavigate();
+  const openPath = useLocation({ select: ({ pathname }) => pathname });
   const preferences = usePreferences();
   const rules = useRef(new AlertRules());
   const [alert, setAlert] = useState<AlertEvent | null>(null);
@@ -43,7 +44,7 @@ export function AlertCenter() {
   }, [alert]);
   return (
     <div aria-live="assertive" className="alert-center">
-      {alert === null ? null : (
+      {alert === null || openPath === `/events/${alert.id}` ? null : (
         <div className="alert-card">
           <SeverityMark severity="critical" label={t('severity.critical')} />
           <Link to="/events/{-$eventId}" params={{ eventId: String(alert.id) }} onClick={() => setAlert(null)}>
