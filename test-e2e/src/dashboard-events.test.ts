@@ -254,6 +254,8 @@ describe('alerts', () => {
 
   beforeAll(async () => {
     car = await addVehicle('KL07EV0004');
+    // Only one tab of a browser plays the sound.
+    await page.goto('about:blank');
     alerted = await browser.newPage('/events');
     await alerted.addInitScript(recorder);
   });
@@ -269,13 +271,10 @@ describe('alerts', () => {
     expect(await alerted.evaluate('Notification.permission')).toBe('granted');
   });
 
-  it('of critical events are silent before the first click, and one sound for a burst after it', async () => {
+  it('of a burst of critical events make one sound', async () => {
     await open('/events', alerted);
     await alerted.getByText('All handled').waitFor();
     await waitUntilLive();
-    car.terminal.raiseAlarm('stolen');
-    await card('Vehicle theft').waitFor();
-    expect((await readRecorded()).sounds).toBe(0);
     await alerted.getByRole('heading', { name: 'Events', exact: true }).click();
     car.terminal.raiseAlarm('rollover');
     car.terminal.raiseAlarm('illegalMovement');

@@ -44,14 +44,10 @@ const readSidewaysScroll = (): Promise<number> =>
   );
 
 describe('on a phone', () => {
-  it('finds a vehicle, and opens its panel', async () => {
-    await open('/map');
-    await page.getByRole('textbox', { name: 'Find a vehicle' }).fill('ph0001');
-    await page
-      .getByRole('button', { name: /KL07PH0001/ })
-      .first()
-      .click();
-    await page.getByRole('region', { name: 'KL07PH0001' }).waitFor();
+  it('finds a vehicle, and opens its page', async () => {
+    await open('/vehicles');
+    await page.getByRole('link', { name: 'KL07PH0001' }).click();
+    await page.getByRole('heading', { level: 1 }).getByText('KL07PH0001').waitFor();
     expect(await readSidewaysScroll()).toBe(0);
   });
 
