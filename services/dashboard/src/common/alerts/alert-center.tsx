@@ -20,7 +20,7 @@ export function AlertCenter() {
   const preferences = usePreferences();
   const rules = useRef(new AlertRules());
   const [alert, setAlert] = useState<AlertEvent | null>(null);
-  const announce = (event: AlertEvent): void => {
+  const notifyByBrowser = (event: AlertEvent): void => {
     const hours = preferences?.notifications.quiet_hours ?? null;
     const timeZone = preferences?.timezone ?? 'UTC';
     if (getNotificationChoice() !== 'on' || !isAnnounced(event, Date.now(), hours, timeZone)) return;
@@ -30,7 +30,7 @@ export function AlertCenter() {
   useLiveEvents(({ type, data }) => {
     const event = data as AlertEvent;
     if (type !== 'notification' || !rules.current.isNew(event)) return;
-    announce(event);
+    notifyByBrowser(event);
     if (event.severity !== 'critical') return;
     setAlert(event);
     // The page is silent until its first click or key.

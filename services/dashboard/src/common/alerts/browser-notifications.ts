@@ -23,10 +23,10 @@ export function showNotification(
   { title, vehicle_no: vehicle, vehicle_id: id, notification_type: type }: AlertEvent,
   onOpen: () => void,
 ): void {
-  const shown = new Notification(`${title}, ${vehicle}`, { tag: `${id}-${type}` });
-  shown.onclick = () => {
+  const notification = new Notification(`${title}, ${vehicle}`, { tag: `${id}-${type}` });
+  notification.onclick = () => {
     window.focus();
     onOpen();
-    shown.close();
+    notification.close();
   };
 }
