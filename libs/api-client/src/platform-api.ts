@@ -812,7 +812,7 @@ export type paths = {
         get?: never;
         put?: never;
         /**
-         * Watch a camera of a share link
+         * Watch a shared camera
          * @description Returns addresses with a token of ten minutes, and the state of the stream. Opening an address starts the stream. A link with a password requires the ticket, or the header X-Share-Password.
          *
          *     Requires no credentials.

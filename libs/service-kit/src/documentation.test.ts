@@ -53,6 +53,17 @@ describe('documentation', () => {
     expect(unknown).toEqual([]);
   });
 
+  it('names only identifiers that the sources have in the recipes of CONTRIBUTING', () => {
+    const recipes = read('CONTRIBUTING.md').split('## Recipes')[1] ?? '';
+    const named = [...recipes.matchAll(/`([a-z]+[A-Z]\w*|[A-Z][a-z]+[A-Z]\w*)`/g)].map(([, name = '']) => name);
+    const sources = tracked
+      .filter((file) => /^(?:libs|services|deploy|test-e2e)\/.*\.tsx?$/.test(file) && existsSync(join(root, file)))
+      .map((file) => read(file))
+      .join('\n');
+    expect([...new Set(named)].filter((name) => !new RegExp(`\\b${name}\\b`).test(sources))).toEqual([]);
+    expect(named.length).toBeGreaterThan(0);
+  });
+
   it('names only scripts that package.json has', () => {
     const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
     const named = files

@@ -41,7 +41,7 @@ export const severityPaths = {
 } as const;
 export const severityTokens = { critical: 'critical', warning: 'idle', info: 'moving' } as const;
 
-export { type Severity, toSeverity } from './severity.ts';
+export { toSeverity } from './severity.ts';
 
 /** Shows the severity of an event by shape and colour. */
 export function SeverityMark({ severity, label }: { severity: Severity; label: string }) {

@@ -108,7 +108,7 @@ function refreshAcknowledged(queries: QueryClient): void {
     void queries.invalidateQueries({ queryKey: [key] });
 }
 
-export interface AcknowledgeRequest {
+interface AcknowledgeRequest {
   readonly ids: readonly number[];
   readonly note: string;
 }

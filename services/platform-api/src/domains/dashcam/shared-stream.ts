@@ -68,7 +68,7 @@ export const sharedStreamRoute = (deps: Deps): PlatformRoute =>
     method: 'post',
     path: '/public/share-links/:slug/stream',
     operationId: 'startSharedStream',
-    summary: 'Watch a camera of a share link',
+    summary: 'Watch a shared camera',
     description:
       'Returns addresses with a token of ten minutes, and the state of the stream. Opening an address starts the stream. A link with a password requires the ticket, or the header X-Share-Password.',
     tags: ['Share links'],

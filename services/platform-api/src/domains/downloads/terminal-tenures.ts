@@ -4,7 +4,7 @@ import type { Deps } from '../../platform/deps.ts';
 import type { Vehicle } from '../vehicles/schema.ts';
 
 /** An account that had a terminal, and the time until which it had it last; `_id` is `<hash of the terminal>:<account>`. */
-export interface TerminalTenure {
+interface TerminalTenure {
   readonly _id: string;
   readonly endedAtMs: number;
 }

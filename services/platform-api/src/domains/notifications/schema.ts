@@ -202,7 +202,6 @@ export const acknowledgeManyBody = Type.Object({
   ids: Type.Array(recordId, { minItems: 1, maxItems: 200 }),
   note,
 });
-export type AcknowledgeManyBody = Static<typeof acknowledgeManyBody>;
 
 export const acknowledgeManyResponseSchema = Type.Object({
   acknowledged: Type.Array(recordId),

@@ -26,11 +26,7 @@ export interface StreamUrlDeps {
 export type StreamUser = Pick<Caller, 'accountId' | 'userId' | 'sessionId' | 'mintedByKeyId' | 'keyId'>;
 
 /** Returns the addresses of a live stream. Paths have the 12- or 20-digit form of a number. */
-export function getStreamAddresses(
-  videoBaseUrl: string,
-  { imei, channel }: LiveStream,
-  token?: string,
-): StreamAddresses {
+function getStreamAddresses(videoBaseUrl: string, { imei, channel }: LiveStream, token?: string): StreamAddresses {
   return toAddresses(getChannelAddress(videoBaseUrl, { imei, channel }), token);
 }
 
