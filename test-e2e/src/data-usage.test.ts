@@ -2,9 +2,11 @@ import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { WebSocket } from 'ws';
 import { type Dashcam, Dashcams } from './testing/dashcams.ts';
+import { DeviceApiReplica } from './testing/device-api-replica.ts';
 import { killProcess, waitForRestart, waitUntilHealthy } from './testing/faults.ts';
 import { type DedicatedHarness, leaseHarness } from './testing/harness.ts';
 import { Person } from './testing/person.ts';
+import { ServiceReplica } from './testing/service-replica.ts';
 
 // Services are killed and restarted, and video is counted in real time.
 jest.setTimeout(240_000);
@@ -80,6 +82,66 @@ describe('the data volume of a vehicle', () => {
     const counted = await waitForFinalBytes(dashcam);
     expect(counted).toBeGreaterThan(before + 50_000);
     expect(counted).toBeLessThanOrEqual(countSentBytes(dashcam));
+  });
+});
+
+describe('the data volume over two media services', () => {
+  /** Starts a second media service, and a device-api that sends cameras to it. */
+  async function startReplica() {
+    const media = await ServiceReplica.start(harness, 'jt1078-media');
+    const { MEDIA_LIVE_PORT = '', MEDIA_HISTORY_PORT = '', MEDIA_TALK_PORT = '' } = media.ports;
+    const ports = { MEDIA_LIVE_PORT, MEDIA_HISTORY_PORT, MEDIA_TALK_PORT };
+    const deviceApi = await DeviceApiReplica.start(harness, ports);
+    const startChannel = async ({ imei }: Dashcam, channel: number): Promise<boolean> => {
+      const response = await fetch(`${deviceApi.videoUrl}/${imei}/start`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'x-api-key': harness.product.runtime.demo.api_key },
+        body: JSON.stringify({ channel, data_type: 0, stream_type: 1 }),
+      });
+      await response.body?.cancel();
+      return response.status === 200;
+    };
+    const stopAll = (signal: 'SIGTERM' | 'SIGKILL') => Promise.all([media.stop(signal), deviceApi.stop()]);
+    return { startChannel, stopAll };
+  }
+
+  const readChannels = async ({ vehicleId }: Dashcam): Promise<Map<number, number>> => {
+    const usage = await owner.request('GET', `/vehicles/${vehicleId}/data-usage`).catch(() => null);
+    const channels = (usage?.['channels'] ?? []) as { channel_id: number; bytes: number }[];
+    return new Map(channels.map(({ channel_id: channel, bytes }) => [channel, bytes]));
+  };
+  const waitForBytes = (dashcam: Dashcam, channel: number, bytes: number) =>
+    waitFor(
+      async () => ((await readChannels(dashcam)).get(channel) ?? 0) > bytes,
+      `${bytes} bytes of channel ${channel}`,
+      usageTimeoutMs,
+    );
+
+  it('is the sum of both, also after one of them was killed', async () => {
+    const dashcam = await dashcams.create();
+    const first = await startReplica();
+    expect((await start(dashcam)).status).toBe(200);
+    expect(await first.startChannel(dashcam, 2)).toBe(true);
+    for (const channel of [1, 2]) await waitForBytes(dashcam, channel, 50_000);
+    await first.stopAll('SIGKILL');
+    const killed = (await readChannels(dashcam)).get(2) ?? 0;
+    const second = await startReplica();
+    try {
+      await waitFor(() => second.startChannel(dashcam, 2), 'the second stream of channel 2', usageTimeoutMs);
+      await waitForBytes(dashcam, 2, killed + 50_000);
+      await owner.send('POST', `/vehicles/stop-dashcam-stream/${dashcam.vehicleId}`, { force: true });
+      const counted = await waitForFinalBytes(dashcam);
+      const channels = await readChannels(dashcam);
+      expect([...channels.values()].reduce((sum, bytes) => sum + bytes, 0)).toBe(counted);
+      for (const channel of [1, 2]) {
+        const sent = dashcam.terminal.cameras.records.filter((record) => record.channel === channel);
+        const sentBytes = sent.reduce((sum, { bytesSent }) => sum + bytesSent, 0);
+        expect(channels.get(channel)).toBeGreaterThan(50_000);
+        expect(channels.get(channel)).toBeLessThanOrEqual(sentBytes);
+      }
+    } finally {
+      await second.stopAll('SIGTERM');
+    }
   });
 });
 

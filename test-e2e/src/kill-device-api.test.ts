@@ -1,6 +1,7 @@
 import type { SimulatedTerminal } from '@fleet/terminal-simulator';
 import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { DeviceApiReplica } from './testing/device-api-replica.ts';
 import { killProcess, waitForRestart, waitUntilHealthy } from './testing/faults.ts';
 import { countStatuses, Fleet, findFaults } from './testing/fleet.ts';
 import { type DedicatedHarness, leaseHarness } from './testing/harness.ts';
@@ -67,5 +68,14 @@ describe('a killed device-api', () => {
     const viewer = watch(camera);
     await waitFor(() => viewer.pictures.length > 0, 'a picture');
     viewer.leave();
+  }, 120_000);
+});
+
+describe('a device-api whose standard output is closed', () => {
+  it('continues, and ends at SIGTERM', async () => {
+    const replica = await DeviceApiReplica.start(harness);
+    replica.closeOutput();
+    expect(await replica.get('/health')).toMatchObject({ status: 200 });
+    await replica.stop('SIGTERM');
   }, 120_000);
 });

@@ -90,7 +90,8 @@ describe('live video that is recorded', () => {
     await expectOneFile(dashcam, ended);
   });
 
-  it.each(['device-api', 'platform-api', 'jt808-gateway'])(
+  // The response of a terminal may be lost with the connection of a killed gateway.
+  it.each(['device-api', 'platform-api'])(
     'has one file, and is started once, although %s is killed before the camera responds',
     async (name) => {
       const dashcam = await createDashcam();

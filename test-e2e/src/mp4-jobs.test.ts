@@ -71,13 +71,17 @@ describe('a conversion to MP4', () => {
     ffmpeg.slowDown();
     await request(id);
     await dashcam.waitForMp4(id, isHalfway, 'the middle of the conversion');
+    expect(ffmpeg.isSlowRunning()).toBe(true);
     const killed = killProcess(harness, 'upload-ftp');
     ffmpeg.speedUp();
     await waitForRestart(harness, 'upload-ftp', killed);
+    await waitFor(() => !ffmpeg.isSlowRunning(), 'the end of the ffmpeg of the killed process');
     const mp4 = await dashcam.waitForMp4(id, ({ status }) => status === 'completed' || status === 'failed', 'the end');
     expect(mp4).toMatchObject({ status: 'completed', percent: 100, error: null });
     const content = await download(await dashcam.waitForMp4(id, isDone, 'the URL'));
     expect(content).toHaveLength(Number(mp4.size_bytes));
+    // What the killed process had written is neither a result nor left on the disk.
+    await waitFor(async () => (await listWork()).length === 0, 'the partial file to be removed');
     const { durationSeconds, video, audio } = await probeMedia(content);
     expect(video).toMatchObject(codec === 'h264' ? { codec: 'h264', tag: 'avc1' } : { codec: 'hevc', tag: 'hvc1' });
     expect(audio).toEqual({ codec: 'aac' });

@@ -1,28 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { randomInt } from 'node:crypto';
-import { createServer } from 'node:net';
 import { resolve } from 'node:path';
 import { waitFor } from '@fleet/testing';
+import { freePort } from './free-port.ts';
 import { type ApiResponse, getJson, type ProductHarness } from './harness.ts';
 import { readProductSecrets } from './product-secrets.ts';
 
 const script = resolve('services/device-api/dist/bundle/main.js');
-
-/** Returns an unused port above the range of outgoing connections, so that none takes it while the replica starts. */
-async function freePort(...others: readonly number[]): Promise<number> {
-  for (;;) {
-    const port = randomInt(61_000, 65_536);
-    if (!others.includes(port) && (await isFree(port))) return port;
-  }
-}
-
-function isFree(port: number): Promise<boolean> {
-  return new Promise((done) => {
-    const server = createServer();
-    server.once('error', () => done(false));
-    server.listen(port, '127.0.0.1', () => server.close(() => done(true)));
-  });
-}
 
 /** A second device-api on the backends of a running product. */
 export class DeviceApiReplica {
@@ -54,7 +37,6 @@ export class DeviceApiReplica {
         ...process.env,
         MEDIA_SIGNING_SECRET: mediaSigningSecret,
         STREAM_TOKEN_SECRET: streamTokenSecret,
-        ...env,
         NODE_ENV: 'development',
         HOST: '127.0.0.1',
         HTTP_PORT: String(httpPort),
@@ -70,9 +52,12 @@ export class DeviceApiReplica {
         RATE_LIMIT_READS_BURST: '100000',
         RATE_LIMIT_COMMANDS_PER_MINUTE: '100000',
         RATE_LIMIT_COMMANDS_BURST: '100000',
+        ...env,
       },
-      stdio: 'ignore',
+      stdio: ['ignore', 'pipe', 'ignore'],
     });
+    // A pipe that is full would block the process.
+    child.stdout.resume();
     // A test run that ends early leaves no process running.
     process.once('exit', () => child.kill('SIGKILL'));
     const replica = new DeviceApiReplica(child, {
@@ -91,6 +76,11 @@ export class DeviceApiReplica {
 
   get(path: string): Promise<ApiResponse> {
     return getJson(`${this.#url}/api/v1${path}`);
+  }
+
+  /** Closes the pipe of its standard output, like a log collector that dies. */
+  closeOutput(): void {
+    this.#child.stdout?.destroy();
   }
 
   /** Sends SIGTERM, or SIGKILL on request, and resolves when the process has exited. */

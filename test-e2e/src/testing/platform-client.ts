@@ -23,6 +23,11 @@ export class PlatformClient {
     this.#headers = headers;
   }
 
+  /** Headers with its credentials. */
+  get headers(): Readonly<Record<string, string>> {
+    return this.#headers;
+  }
+
   /** Logs the owner of the demo account in. */
   static async logIn(harness: ProductHarness): Promise<PlatformClient> {
     const { base_url: url, demo } = harness.product.runtime;

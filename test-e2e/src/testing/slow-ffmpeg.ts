@@ -1,4 +1,4 @@
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { getFfmpegPath } from '@fleet/terminal-simulator';
@@ -10,6 +10,7 @@ import { getFfmpegPath } from '@fleet/terminal-simulator';
 export class SlowFfmpeg {
   readonly #folder = mkdtempSync(join(tmpdir(), 'fleet-ffmpeg-'));
   readonly #flag = join(this.#folder, 'slow');
+  readonly #pidFile = join(this.#folder, 'pid');
   /** Path of the program. */
   readonly path = join(this.#folder, 'ffmpeg');
 
@@ -17,7 +18,7 @@ export class SlowFfmpeg {
     const script = [
       '#!/bin/sh',
       'case "$*" in',
-      `  *faststart*) [ -e '${this.#flag}' ] && exec '${getFfmpegPath()}' -re "$@" ;;`,
+      `  *faststart*) [ -e '${this.#flag}' ] && echo $$ >'${this.#pidFile}' && exec '${getFfmpegPath()}' -re "$@" ;;`,
       'esac',
       `exec '${getFfmpegPath()}' "$@"`,
     ];
@@ -31,6 +32,18 @@ export class SlowFfmpeg {
 
   speedUp(): void {
     rmSync(this.#flag, { force: true });
+  }
+
+  /** Returns whether the newest slow conversion is running. */
+  isSlowRunning(): boolean {
+    if (!existsSync(this.#pidFile)) return false;
+    try {
+      process.kill(Number(readFileSync(this.#pidFile, 'utf8')), 0);
+      return true;
+    } catch {
+      // There is no such process.
+      return false;
+    }
   }
 
   remove(): void {
