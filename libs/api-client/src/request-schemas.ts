@@ -1124,6 +1124,70 @@ export const requestSchemas = {
       }
     }
   },
+  "startDashcamPlayback": {
+    "type": "object",
+    "required": [
+      "from",
+      "to"
+    ],
+    "properties": {
+      "channel_id": {
+        "type": "integer",
+        "minimum": 1,
+        "maximum": 255
+      },
+      "from": {
+        "type": "string",
+        "maxLength": 40
+      },
+      "to": {
+        "type": "string",
+        "maxLength": 40
+      },
+      "stream_type": {
+        "type": "string",
+        "enum": [
+          "LOW",
+          "HIGH"
+        ]
+      },
+      "memory_type": {
+        "type": "integer",
+        "minimum": 0,
+        "maximum": 2
+      },
+      "takeover": {
+        "type": "boolean"
+      }
+    }
+  },
+  "controlDashcamPlayback": {
+    "type": "object",
+    "required": [
+      "playback_control"
+    ],
+    "properties": {
+      "channel_id": {
+        "type": "integer",
+        "minimum": 1,
+        "maximum": 255
+      },
+      "playback_control": {
+        "type": "integer",
+        "minimum": 0,
+        "maximum": 6
+      },
+      "fast_forward_rewind_times": {
+        "type": "integer",
+        "minimum": 0,
+        "maximum": 5
+      },
+      "drag_playback_time": {
+        "type": "string",
+        "maxLength": 40
+      }
+    }
+  },
   "startDashcamStream": {
     "type": "object",
     "properties": {

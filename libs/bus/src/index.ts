@@ -118,6 +118,8 @@ export { pingService, servePing } from './ping.ts';
 export {
   mediaControl,
   mediaControlSubject,
+  type PlaybackProgress,
+  playbackProgress,
   queryStream,
   type StreamChanged,
   type StreamStopReason,

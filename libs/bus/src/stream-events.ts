@@ -99,6 +99,25 @@ const streamState = Type.Object({
 /** Event: state of a live stream, published for each changed field. Lost while the broker is unavailable. */
 export const streamChanged = defineEvent({ subject: 'stream.changed', schema: streamState });
 
+/**
+ * Event: progress of a recording that plays from a camera, each second, and its end. Lost while the broker is
+ * unavailable.
+ */
+export const playbackProgress = defineEvent({
+  subject: 'stream.playback-progress',
+  schema: Type.Object({
+    imei: Type.String({ pattern: '^[1-9][0-9A-F]{0,19}$' }),
+    channel: Type.Integer({ minimum: 0, maximum: 255 }),
+    /** Timestamp of the newest picture by the camera's clock, whose origin may be any; null before the first one. */
+    timestampMs: Type.Union([Type.Integer({ minimum: 0 }), Type.Null()]),
+    viewers: Type.Integer({ minimum: 0 }),
+    isEnded: Type.Boolean(),
+  }),
+});
+
+/** Payload of `playbackProgress`. */
+export type PlaybackProgress = Static<typeof playbackProgress.schema>;
+
 /** Event for every replica of device-api: a manager has taken over the talk with a device. */
 export const talkTaken = defineEvent({
   subject: 'device-api.talk-taken',

@@ -10,6 +10,7 @@ import { AacFormats, parseAacFormats } from './use-cases/aac-formats.ts';
 import { commandCamera } from './use-cases/command-camera.ts';
 import { DataUsageReporter } from './use-cases/data-usage-reporter.ts';
 import { HlsOutputs } from './use-cases/hls-outputs.ts';
+import { PlaybackProgressPublisher } from './use-cases/playback-progress-publisher.ts';
 import { StreamEventPublisher } from './use-cases/stream-event-publisher.ts';
 import { StreamSwitch } from './use-cases/stream-switch.ts';
 import { TerminalAudioProfiles } from './use-cases/terminal-audio.ts';
@@ -34,6 +35,7 @@ export interface Streams {
   readonly registry: StreamRegistry;
   readonly claims: StreamClaims;
   readonly eventPublisher: StreamEventPublisher;
+  readonly playbackPublisher: PlaybackProgressPublisher;
   readonly streamSwitch: StreamSwitch;
   readonly profiles: TerminalAudioProfiles;
   readonly hls: HlsOutputs;
@@ -45,6 +47,7 @@ export interface Streams {
 export function createStreams(config: Config, owner: { podId: string; url: string }, deps: MediaDeps): Streams {
   const { redis, bus, commandClient, transcoders, log } = deps;
   const eventPublisher = new StreamEventPublisher(bus);
+  const playbackPublisher = new PlaybackProgressPublisher(bus);
   const onRestored = (id: StreamId): void => eventPublisher.invalidate(id);
   const acceptUnsolicited = config.MEDIA_ACCEPT_UNSOLICITED;
   const claims = new StreamClaims({ redis, owner, acceptUnsolicited, onRestored, log });
@@ -60,6 +63,7 @@ export function createStreams(config: Config, owner: { podId: string; url: strin
     onEnd: (stream, reason) => {
       usageReporter.onEnded(stream);
       eventPublisher.publishEnded(stream, reason);
+      if (reason !== 'takenOver') playbackPublisher.publishEnded(stream);
       if (reason !== 'takenOver') void streamSwitch.deleteViewers(stream);
     },
     log,
@@ -70,6 +74,7 @@ export function createStreams(config: Config, owner: { podId: string; url: strin
     registry,
     claims,
     eventPublisher,
+    playbackPublisher,
     streamSwitch,
     profiles,
     hls: new HlsOutputs(log),

@@ -7,6 +7,7 @@ import { endOrphanedStreams, stopTimedOutStreams } from './use-cases/stop-stale-
 const timerIntervalMs = 250;
 const claimRenewalIntervalMs = 3_000;
 const streamTypeIntervalMs = 1_000;
+const playbackIntervalMs = 1_000;
 const staleStreamIntervalMs = 1_500;
 
 /** A part with timeouts of its own. */
@@ -22,11 +23,12 @@ export const reportTaskError =
 
 /** Starts the tasks that run until the service stops. */
 export function startMediaTasks(config: Config, deps: MediaDeps, streams: Streams, timed: readonly Timed[]): void {
-  const { registry, claims, eventPublisher, streamSwitch, usageReporter } = streams;
+  const { registry, claims, eventPublisher, playbackPublisher, streamSwitch, usageReporter } = streams;
   const onError = reportTaskError(deps.log);
   for (const [name, intervalMs, task] of [
     ['timers', timerIntervalMs, () => checkTimers(timed)],
     ['stream events', timerIntervalMs, () => eventPublisher.publishChanges(registry.streams)],
+    ['playback progress', playbackIntervalMs, () => playbackPublisher.publishAll(registry.streams)],
     ['received bytes', config.MEDIA_USAGE_REPORT_MS, () => usageReporter.report(registry.streams)],
     ['stream types', streamTypeIntervalMs, () => streamSwitch.check()],
     ['claims', claimRenewalIntervalMs, () => registry.renewClaims()],

@@ -49,13 +49,13 @@ export class DashboardBrowser {
 
   static async open(
     harness: Pick<ProductHarness, 'product'>,
-    options: { colorScheme?: 'light' | 'dark' } = {},
+    options: { colorScheme?: 'light' | 'dark'; args?: readonly string[] } = {},
   ): Promise<DashboardBrowser> {
     const profile = mkdtempSync(join(tmpdir(), 'fleet-dashboard-'));
     const context = await chromium.launchPersistentContext(profile, {
       executablePath: process.env['CHROMIUM_PATH'] ?? '/usr/bin/chromium',
       headless: true,
-      args: browserArguments,
+      args: [...browserArguments, ...(options.args ?? [])],
       viewport: { width: 1280, height: 800 },
       locale: 'en-US',
       colorScheme: options.colorScheme ?? 'light',

@@ -41,6 +41,10 @@ export async function takeTurn(
   return text === '' ? null : (JSON.parse(text) as TalkHolder);
 }
 
+/** Returns whether somebody has the turn of a device. */
+export const isTurnTaken = async (redis: Redis, imei: string): Promise<boolean> =>
+  (await redis.exists(redisKey(imei))) === 1;
+
 /** Renews a turn; repeat it well within its time to live. Returns false if somebody else has it. */
 export async function renewTurn(redis: Redis, imei: string, holder: TalkHolder, ttlMs: number): Promise<boolean> {
   return (await redis.eval(renewScript, { keys: [redisKey(imei)], arguments: [toText(holder), String(ttlMs)] })) === 1;

@@ -177,8 +177,12 @@ describe('the turn to talk', () => {
     const first = await talk(talkPath(imei), headers);
     await expect(talk(talkPath(imei), headers, other)).rejects.toThrow('409');
     await expect(talk(talkPath(imei).replace('/1/', '/2/'), headers)).rejects.toThrow('409');
+    // A page reads the reason with a plain request.
+    const readStatus = async () => (await fetch(`${other.video.base}${talkPath(imei)}`, { headers })).status;
+    expect(await readStatus()).toBe(409);
     first.close();
     await waitFor(async () => (await statusOf(talkPath(imei), headers)) === 101);
+    await waitFor(async () => (await readStatus()) === 400);
     await waitFor(() => pod.talks.size === 0);
   });
 

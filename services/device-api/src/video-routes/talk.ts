@@ -1,5 +1,5 @@
 import { defineRoute } from '@fleet/service-kit';
-import { assertWebsocketOffered } from '@fleet/service-kit/websocket';
+import { assertWebsocketOffered, isWebsocketOffered } from '@fleet/service-kit/websocket';
 import { Type } from 'typebox';
 import { canonicalImei } from '../access/device-authorizer.ts';
 import { assertMayForce } from '../access/guard.ts';
@@ -47,10 +47,13 @@ export const talk = (deps: Deps) =>
     allowHead: false,
     requiredRight: () => 'command',
     handle: async ({ params, query, context }) => {
+      const imei = canonicalImei(params.imei);
+      // Pages see no status of a refused websocket. A plain request to the same address returns whether the device is busy.
+      if (!isWebsocketOffered(context)) await deps.talkTurns.assertFree(imei);
       assertWebsocketOffered(context);
       // Otherwise the token is the credential.
       if (deps.config.DEVICE_API_AUTH === 'off') assertOriginPermitted(deps.config, context.request.get('origin'));
-      const request = { imei: canonicalImei(params.imei), channel: params.channel, isForced: query.force === true };
+      const request = { imei, channel: params.channel, isForced: query.force === true };
       if (request.isForced) assertMayForce(await deps.guard.findAccess(request.imei, { errors }, context));
       await runTalk(deps, request, context, createCommandContext(deps, context));
     },

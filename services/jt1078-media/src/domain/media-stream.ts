@@ -38,6 +38,12 @@ const talkerTimeoutMs = 10_000;
 /** Time without data after which a frame that waits for its successor is flushed. */
 const flushDelayMs = 500;
 
+/** Returns a timestamp of 64 bits; beyond the exact numbers of JavaScript only its lower half. */
+const toTimestampMs = ({ timestampHigh, timestampLow }: MediaFrame): number => {
+  const timestampMs = timestampHigh * 2 ** 32 + timestampLow;
+  return Number.isSafeInteger(timestampMs) ? timestampMs : timestampLow;
+};
+
 // Talk is live.
 const toPlayedKind = ({ kind }: StreamId): 'live' | 'history' => (kind === 'history' ? 'history' : 'live');
 
@@ -68,6 +74,7 @@ export class MediaStream {
   readonly #audio: StreamAudio;
   readonly #viewers: ViewerGroup;
   #isFlushed = true;
+  #timestampMs: number | null = null;
 
   constructor(
     id: StreamId,
@@ -116,6 +123,11 @@ export class MediaStream {
 
   get muxer(): Pick<StreamMuxer, 'video' | 'audio' | 'counters'> {
     return this.#muxer;
+  }
+
+  /** Device timestamp of the newest picture; null before the first one. */
+  get timestampMs(): number | null {
+    return this.#timestampMs;
   }
 
   get firstKeyFrameAtMs(): number | null {
@@ -179,6 +191,7 @@ export class MediaStream {
     if (requestedMedia !== 'any' && frame.kind !== requestedMedia) return;
     this.#isFlushed = false;
     if (this.#playback.isDiscontinuity(frame)) this.#onDiscontinuity();
+    if (frame.kind === 'video') this.#timestampMs = toTimestampMs(frame);
     this.#muxer.push(frame);
   }
 

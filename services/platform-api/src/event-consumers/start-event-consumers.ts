@@ -3,6 +3,7 @@ import type { ReturningTerminals } from '../telemetry/publish-positions.ts';
 import { startDataUsageConsumer } from './data-usage.ts';
 import { startMediaFileConsumer } from './media-files.ts';
 import { type OnlineStatusTimings, startOnlineStatusConsumer } from './online-status/online-status-consumer.ts';
+import { startPlaybackConsumer } from './playback.ts';
 import { startDurableConsumers } from './start-durable-consumers.ts';
 import { startStreamConsumer } from './streams.ts';
 import { terminalHandlers } from './terminal-handlers.ts';
@@ -28,7 +29,7 @@ export function startEventConsumers(deps: EventConsumerDeps, timings?: OnlineSta
     startMediaFileConsumer(deps),
     startUploadConsumer(deps),
   ]);
-  const consumers = [durableConsumers, startStreamConsumer(deps), onlineStatus];
+  const consumers = [durableConsumers, startStreamConsumer(deps), startPlaybackConsumer(deps), onlineStatus];
   return {
     onReports: (imeis, returned) => onlineStatus.onReports(imeis, returned),
     stop: async () => {

@@ -55,6 +55,8 @@ describe('live streams', () => {
       talk_url: null,
       token_expires_at: null,
       auto_stop_seconds: 60,
+      kind: 'live',
+      playback: null,
     };
     const nothing = {
       video_codec: null,

@@ -68,6 +68,7 @@ const bodies: SampleOverrides['bodies'] = {
   createWebhook: () => ({ url: 'https://93.184.216.34/new' }),
   createMiningDevice: () => ({ imei: digits(15) }),
   createGatewayOrder: () => ({ plan: 'basic', months: 1 }),
+  startDashcamPlayback: () => ({ from: '2026-01-22T06:00:00Z', to: '2026-01-22T06:01:00Z' }),
   requestDownload: () => ({ from: '2026-01-22T06:00:00Z', to: '2026-01-22T06:01:00Z' }),
   createCommand: () => ({ type: 'text', params: { text: 'Hello' } }),
   pushPartnerHeartbeats: ({ names }) => ({ data_list: [{ deviceImei: names['miningImei'] }, { imei: names['imei'] }] }),
@@ -115,6 +116,9 @@ const refusedToOwnTenant: Readonly<Record<string, readonly number[]>> = {
   // No terminal is connected, because device-api does not run.
   startDashcamStream: [503],
   getDashcamStream: [503],
+  startDashcamPlayback: [503],
+  getDashcamPlayback: [404],
+  controlDashcamPlayback: [404],
   captureDashcamMedia: [503],
   requestDownload: [503],
   controlDownload: [503],

@@ -19,7 +19,7 @@ export class StaleEventFilter {
    * delivered, except the start of a started stream.
    */
   admit({ vehicleId, data, order, startId }: LiveEvent): boolean {
-    const stream = `${vehicleId}:${String(data['channel_id'])}`;
+    const stream = `${vehicleId}:${String(data['channel_id'])}:${String(data['kind'])}`;
     const newest = this.#newest.get(stream) ?? {};
     if (data['status'] === 'starting') return startId === undefined || startId !== newest.startId;
     if (order === undefined && startId === undefined) return true;

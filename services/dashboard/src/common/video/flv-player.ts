@@ -1,5 +1,8 @@
 import mpegts from 'mpegts.js';
 
+// Errors arrive as events, and tiles show them.
+mpegts.LoggingControl.enableAll = false;
+
 /** Live streams chase the newest picture instead of playing everything. */
 const liveConfig = {
   enableWorker: false,

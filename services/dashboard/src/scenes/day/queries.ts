@@ -77,7 +77,7 @@ export function useDayEvents(vehicleId: number, day: TimeSpan) {
   });
 }
 
-type Recordings = components['schemas']['Recordings'];
+export type Recordings = components['schemas']['Recordings'];
 
 /** Returns the recordings on the cameras on a day, and the mutation that queries the cameras. */
 export function useRecordings(vehicleId: number, { fromMs, toMs }: TimeSpan, enabled: boolean) {

@@ -1,7 +1,7 @@
 import { Button, SegmentedControl } from '@mantine/core';
-import { getRouteApi } from '@tanstack/react-router';
-import { useState } from 'react';
+import { useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { useSingleKeys } from '../../common/commands/use-single-keys.ts';
 import { useVehicles } from '../../common/fleet/queries.ts';
 import type { Vehicle } from '../../common/fleet/vehicle.ts';
 import { useCan } from '../../common/session/session-context.ts';
@@ -9,69 +9,108 @@ import { NoPermission } from '../../common/ui/no-permission.tsx';
 import { Empty, Failure, Loading } from '../../common/ui/states.tsx';
 import { VideoTile } from '../../common/video/tile.tsx';
 import { CameraList } from './parts/camera-list.tsx';
-import { type Camera, formatTiles, type Layout, layoutFor, layouts, parseTiles, type VideoSearch } from './search.ts';
+import { DataMeter } from './parts/data-meter.tsx';
+import { WallMenu } from './parts/wall-menu.tsx';
+import { type Camera, formatCamera, type Layout, layouts } from './search.ts';
+import { isSameCamera, useWall } from './use-wall.ts';
+import { useWalls } from './walls.ts';
 import './video.css';
 
-const route = getRouteApi('/app/video');
-const defaultLayout = 4;
-
-const isSame = (one: Camera | null, other: Camera): boolean =>
-  one?.vehicleId === other.vehicleId && one.channelId === other.channelId;
-
 /**
- * Shows a wall of 1, 4, 9 or 16 cameras: sub streams in the grid, the main stream in a single tile, one tile with
- * sound.
+ * Shows a wall of 1, 4, 9 or 16 cameras: sub streams in the grid, the main stream in a large tile, one tile with sound.
  */
 export function VideoPage() {
   const { t } = useTranslation('video');
-  const vehicles = useVehicles();
-  const wall = useWall();
   const can = useCan();
-  const [audible, setAudible] = useState<number | null>(null);
+  const vehicles = useVehicles();
+  const { walls, isLoaded } = useWalls();
+  const wall = useWall(walls);
+  const receivedBytes = useRef(0);
   if (!can('video')) return <NoPermission />;
-  if (vehicles.isPending) return <Loading />;
+  if (vehicles.isPending || !isLoaded) return <Loading />;
   if (vehicles.isError) return <Failure error={vehicles.error} onRetry={() => void vehicles.refetch()} />;
+  const vehicleIds = [...new Set(wall.cameras.flatMap((camera) => (camera === null ? [] : [camera.vehicleId])))];
   return (
     <div className="video-page">
       <h1 className="visually-hidden">{t('title')}</h1>
       <div className="video-bar">
-        <SegmentedControl
-          size="xs"
-          aria-label={t('layout')}
-          value={String(wall.layout)}
-          data={layouts.map(String)}
-          onChange={(value) => wall.setLayout(Number(value) as Layout)}
-        />
+        <WallMenu wall={wall} />
+        <LayoutControl layout={wall.layout} onLayout={wall.setLayout} />
+        <DataMeter vehicleIds={vehicleIds} receivedBytes={receivedBytes} />
         <Button size="xs" variant="default" onClick={wall.clear}>
           {t('stopAll')}
         </Button>
       </div>
-      <div className="video-wall" data-layout={wall.layout}>
-        {wall.cameras.map((camera, index) =>
-          camera === null ? (
+      <Tiles
+        wall={wall}
+        vehicles={vehicles.data}
+        onData={(sizeBytes) => {
+          receivedBytes.current += sizeBytes;
+        }}
+      />
+      <CameraList
+        vehicles={vehicles.data}
+        isVisible={(camera) => wall.cameras.some((visible) => isSameCamera(visible, camera))}
+        onToggle={wall.toggle}
+      />
+    </div>
+  );
+}
+
+/** Chooses the number of tiles; the keys 1 to 4 choose one too. */
+function LayoutControl({ layout, onLayout }: { layout: Layout; onLayout: (layout: Layout) => void }) {
+  const { t } = useTranslation('video');
+  useSingleKeys(Object.fromEntries(layouts.map((each, index) => [String(index + 1), () => onLayout(each)])));
+  return (
+    <SegmentedControl
+      size="xs"
+      aria-label={t('layout')}
+      value={String(layout)}
+      data={layouts.map(String)}
+      onChange={(value) => onLayout(Number(value) as Layout)}
+    />
+  );
+}
+
+interface TilesProps {
+  readonly wall: ReturnType<typeof useWall>;
+  readonly vehicles: readonly Vehicle[];
+  readonly onData: (sizeBytes: number) => void;
+}
+
+function Tiles({ wall, vehicles, onData }: TilesProps) {
+  const { t } = useTranslation('video');
+  const mayCapture = useCan()('commands');
+  const [audible, setAudible] = useState<string | null>(null);
+  const { focused, layout } = wall;
+  return (
+    <div className="video-wall" data-layout={layout} data-has-focus={focused !== null}>
+      {wall.cameras.map((camera, index) => {
+        if (camera === null)
+          return (
             // Tiles are positions: the index is their identity.
             <div className="tile" key={`empty-${index}`}>
               <Empty title={t('emptyTile')} />
             </div>
-          ) : (
-            <VideoTile
-              key={`${camera.vehicleId}.${camera.channelId}`}
-              {...camera}
-              title={titleOf(vehicles.data, camera)}
-              streamType={wall.layout === 1 ? 'HIGH' : 'LOW'}
-              isMuted={audible !== index}
-              onMute={(isMuted) => setAudible(isMuted ? null : index)}
-              onClose={() => wall.remove(camera)}
-              {...(wall.layout === 1 ? {} : { onFocus: () => wall.focus(camera) })}
-            />
-          ),
-        )}
-      </div>
-      <CameraList
-        vehicles={vehicles.data}
-        isVisible={(camera) => wall.cameras.some((visible) => isSame(visible, camera))}
-        onToggle={wall.toggle}
-      />
+          );
+        const name = formatCamera(camera);
+        const isFocused = focused !== null && isSameCamera(focused, camera);
+        return (
+          <VideoTile
+            key={name}
+            {...camera}
+            title={titleOf(vehicles, camera)}
+            streamType={isFocused || layout === 1 ? 'HIGH' : 'LOW'}
+            isMuted={audible !== name}
+            isFocused={isFocused}
+            mayCapture={mayCapture}
+            onMute={(isMuted) => setAudible(isMuted ? null : name)}
+            onClose={() => wall.remove(camera)}
+            onData={onData}
+            {...(layout === 1 ? {} : { onFocus: (isWanted: boolean) => wall.focus(isWanted ? camera : null) })}
+          />
+        );
+      })}
     </div>
   );
 }
@@ -80,33 +119,4 @@ function titleOf(vehicles: readonly Vehicle[], { vehicleId, channelId }: Camera)
   const vehicle = vehicles.find(({ id }) => id === vehicleId);
   const channel = vehicle?.channels.find(({ channel_id: id }) => id === channelId);
   return `${vehicle?.name ?? vehicleId} · ${channel?.name ?? channelId}`;
-}
-
-/** Returns the cameras of the wall, which are in the address, and functions that change them. */
-function useWall() {
-  const search = route.useSearch();
-  const navigate = route.useNavigate();
-  const all = parseTiles(search.tiles, 16);
-  const used = all.filter((camera) => camera !== null);
-  const layout = search.layout ?? (used.length > defaultLayout ? layoutFor(used.length) : defaultLayout);
-  const show = (cameras: readonly (Camera | null)[], next: Layout = layout): void => {
-    const tiles = formatTiles(cameras.slice(0, next));
-    const changed: VideoSearch = { ...(tiles === undefined ? {} : { tiles }), layout: next };
-    void navigate({ search: changed, replace: true });
-  };
-  const remove = (camera: Camera): void => show(all.map((visible) => (isSame(visible, camera) ? null : visible)));
-  const add = (camera: Camera): void => {
-    const free = all.findIndex((visible) => visible === null);
-    const cameras = all.map((visible, index) => (index === free ? camera : visible));
-    show(cameras, free < layout ? layout : layoutFor(free + 1));
-  };
-  return {
-    layout,
-    cameras: all.slice(0, layout),
-    setLayout: (next: Layout) => show([...used, ...Array.from({ length: 16 }, () => null)], next),
-    clear: () => show([]),
-    remove,
-    toggle: (camera: Camera) => (all.some((visible) => isSame(visible, camera)) ? remove(camera) : add(camera)),
-    focus: (camera: Camera) => show([camera], 1),
-  };
 }

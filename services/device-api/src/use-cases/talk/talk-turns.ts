@@ -3,7 +3,7 @@ import { type Bus, publish, subscribe, talkTaken } from '@fleet/bus';
 import { AppError, type Logger } from '@fleet/service-kit';
 import type { Redis } from '@fleet/storage';
 import { withTimeout } from '../../domain/with-timeout.ts';
-import { releaseTurn, renewTurn, type TalkHolder, takeTurn } from '../../store/talk-turns.ts';
+import { isTurnTaken, releaseTurn, renewTurn, type TalkHolder, takeTurn } from '../../store/talk-turns.ts';
 import { stateTimeoutMs } from '../send-command.ts';
 
 /** The right to talk to a device, which one caller has at a time. */
@@ -18,6 +18,9 @@ interface Turn {
 /** A dead process must not block a device for long. */
 const turnTtlMs = 6_000;
 const renewIntervalMs = 2_000;
+
+const busyError = (): AppError =>
+  new AppError('camera_busy', 'Another user talks to this device. A manager may take over with force=true.');
 
 /** Turns of this process: one talker a device on all replicas together. */
 export class TalkTurns {
@@ -42,8 +45,7 @@ export class TalkTurns {
   async take(imei: string, channel: number, { isForced }: { readonly isForced: boolean }): Promise<Turn> {
     const holder: TalkHolder = { talkId: randomUUID(), channel };
     const previous = await this.#access(takeTurn(this.#redis, imei, holder, { ttlMs: turnTtlMs, isForced }));
-    if (previous !== null && !isForced)
-      throw new AppError('camera_busy', 'Another user talks to this device. A manager may take over with force=true.');
+    if (previous !== null && !isForced) throw busyError();
     if (previous !== null) publish(this.#bus, talkTaken, { imei, talkId: holder.talkId });
     const lost = new AbortController();
     this.#held.get(imei)?.lost.abort();
@@ -61,6 +63,11 @@ export class TalkTurns {
         );
       },
     };
+  }
+
+  /** Throws 409 while somebody has the turn of a device. */
+  async assertFree(imei: string): Promise<void> {
+    if (await this.#access(isTurnTaken(this.#redis, imei))) throw busyError();
   }
 
   stop(): void {

@@ -51,6 +51,8 @@ export function toStreamEvent(
     viewers,
     started_at: startedAtMs === null ? null : new Date(startedAtMs).toISOString(),
     auto_stop_seconds: autoStopSeconds,
+    kind: 'live',
+    playback: null,
   };
 }
 

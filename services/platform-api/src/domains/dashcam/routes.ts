@@ -5,6 +5,7 @@ import { type PlatformRoute, platformRoute } from '../../access/platform-route.t
 import type { Deps } from '../../platform/deps.ts';
 import { recordId } from '../../platform/schemas.ts';
 import { createStreamUrls } from '../video-access/stream-urls.ts';
+import { playbackRoutes } from './playback-routes.ts';
 import { getRecordings, recordingsQuery, recordingsSchema } from './recordings.ts';
 import { toStreamResponse } from './responses.ts';
 import {
@@ -44,6 +45,7 @@ export function dashcamRoutes(deps: Deps): PlatformRoute[] {
   return [
     recordingsRoute(deps),
     sharedStreamRoute(deps),
+    ...playbackRoutes(deps),
     platformRoute({
       method: 'post',
       path: '/vehicles/start-dashcam-stream/:vehicleId',

@@ -79,6 +79,18 @@ export function createStreamUrls(
 /** Addresses with which a guest watches a camera. */
 type GuestAddresses = StreamAddresses & Pick<StreamResponse, 'token_expires_at'>;
 
+/** Creates the URLs with which a user watches a recording of a camera; they are valid until the token expires. */
+export function createPlaybackUrls(deps: StreamUrlDeps, user: StreamUser, stream: LiveStream): StreamUrls {
+  const { imei, channel } = stream;
+  const { token, expiresAt } = deps.streamTokens.issue({ imei, channel, kind: 'history', caller: toTokenCaller(user) });
+  const base = getChannelAddress(deps.config.VIDEO_BASE_URL, stream);
+  return {
+    ...toAddresses(base, `${token}&kind=history`),
+    talk_url: null,
+    token_expires_at: expiresAt.toISOString(),
+  };
+}
+
 /** Creates the addresses with which guests of a share link watch a camera. They contain no terminal number. */
 export async function createGuestAddresses(
   { config, streamTokens }: StreamUrlDeps,

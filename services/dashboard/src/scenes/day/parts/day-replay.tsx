@@ -60,7 +60,9 @@ export function DayReplay({ vehicle, date, day, initialMs, channelId, onChannel,
       {failed === undefined ? null : <Failure error={failed.error} onRetry={() => void failed.refetch()} />}
       <div className="day-views">
         <ReplayMap vehicle={vehicle} playhead={playhead} data={data} />
-        {video.isPermitted ? <VideoPane {...video} playhead={playhead} onChannel={onChannel} /> : null}
+        {video.isPermitted ? (
+          <VideoPane {...video} vehicle={vehicle} playhead={playhead} onChannel={onChannel} />
+        ) : null}
       </div>
       <Group justify="space-between" gap="sm">
         <Transport playhead={playhead} jumps={data.jumps}>
@@ -118,7 +120,7 @@ function useVideo(vehicle: Vehicle, day: TimeSpan, chosenId: number | undefined)
     const lanes = isPermitted ? toChannelLanes(channels, clips, recordings, (name) => t('cameraName', { name })) : none;
     return { channels, channelId, clips, lanes, isPermitted };
   }, [vehicle, day, chosenId, downloads.data, recordings, isPermitted, t]);
-  return { ...video, refresh };
+  return { ...video, recordings, refresh };
 }
 
 interface DayData {

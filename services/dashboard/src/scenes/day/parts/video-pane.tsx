@@ -3,10 +3,15 @@ import { useEffect, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Download } from '../../../common/downloads/download.ts';
 import { DownloadRow } from '../../../common/downloads/download-row.tsx';
+import type { Vehicle } from '../../../common/fleet/vehicle.ts';
 import { type Playhead, usePlayhead } from '../../../common/timeline/playhead.ts';
 import { type Channel, findClipAt, toClipSpan } from '../clips.ts';
+import type { Recordings } from '../queries.ts';
+import { CameraPlayback } from './camera-playback.tsx';
 
 interface VideoPaneProps {
+  readonly vehicle: Vehicle;
+  readonly recordings: Recordings | undefined;
   readonly channels: readonly Channel[];
   readonly channelId: number;
   readonly clips: readonly Download[];
@@ -14,8 +19,8 @@ interface VideoPaneProps {
   readonly onChannel: (channelId: number) => void;
 }
 
-/** Shows the video at the playhead, from an uploaded clip. Without one the track plays alone. */
-export function VideoPane({ channels, channelId, clips, playhead, onChannel }: VideoPaneProps) {
+/** Shows the video at the playhead: from an uploaded clip, which costs nothing, or from the camera. */
+export function VideoPane({ vehicle, recordings, channels, channelId, clips, playhead, onChannel }: VideoPaneProps) {
   const { t } = useTranslation('day');
   const { timeMs } = usePlayhead(playhead);
   const clip = findClipAt(clips, channelId, timeMs);
@@ -38,7 +43,14 @@ export function VideoPane({ channels, channelId, clips, playhead, onChannel }: V
           playhead={playhead}
         />
       ) : clip === undefined ? (
-        <p className="day-hint">{t('noVideo')}</p>
+        <CameraPlayback
+          key={channelId}
+          vehicleId={vehicle.id}
+          timeZone={vehicle.timezone}
+          channelId={channelId}
+          recordings={recordings}
+          playhead={playhead}
+        />
       ) : (
         <>
           <p className="day-hint">{t('noMp4')}</p>

@@ -100,6 +100,7 @@ function Cameras({ vehicle }: { vehicle: Vehicle }) {
               title={name}
               streamType="LOW"
               isMuted={audible !== channelId}
+              mayCapture={vehicle.permissions.includes('commands')}
               onMute={(isMuted) => setAudible(isMuted ? null : channelId)}
               onClose={() => setVisible(visible.filter((id) => id !== channelId))}
             />

@@ -21,6 +21,10 @@ function camerasOf({ id, channels }: Vehicle): (Camera & { name: string })[] {
   return listed.map(({ channel_id: channelId, name }) => ({ vehicleId: id, channelId, name }));
 }
 
+/** Returns the number with the name, as buttons show the number. */
+const labelOf = (channelId: number, name: string): string =>
+  name === String(channelId) ? name : `${channelId} ${name}`;
+
 /** Cameras of all vehicles, to put into tiles. */
 export function CameraList({ vehicles, isVisible, onToggle }: CameraListProps) {
   const { t } = useTranslation('video');
@@ -48,7 +52,7 @@ export function CameraList({ vehicles, isVisible, onToggle }: CameraListProps) {
                   key={camera.channelId}
                   type="button"
                   aria-pressed={isVisible(camera)}
-                  aria-label={t('camera', { vehicle: vehicle.name, camera: name })}
+                  aria-label={t('camera', { vehicle: vehicle.name, camera: labelOf(camera.channelId, name) })}
                   onClick={() => onToggle(camera)}
                 >
                   {camera.channelId}
