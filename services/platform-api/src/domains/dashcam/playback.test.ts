@@ -113,7 +113,7 @@ describe('a recording that a camera plays', () => {
   it('is 409 for the window of another user, who may take over', async () => {
     await start();
     const busy = await start(otherSpan, manager);
-    expect([busy.status, busy.body['code']]).toEqual([409, 'camera_busy']);
+    expect(busy).toMatchObject({ status: 409, body: { code: 'camera_busy' } });
     const { name } = (await owner.get(`/api/users/${harness.ours.owner.id}`)).data;
     expect(JSON.stringify(busy.body)).toContain(name);
     expect((await control({ playback_control: 1 }, manager)).status).toBe(409);
@@ -134,7 +134,7 @@ describe('a recording that a camera plays', () => {
     expect((await control({ playback_control: 2 })).status).toBe(200);
     expect((await owner.get(path())).status).toBe(404);
     expect((await control({ playback_control: 0 })).status).toBe(404);
-    const actions = (await owner.get('/api/audit-log?limit=20')).body['data'] as { action: string }[];
+    const actions = (await owner.get('/api/audit-log?limit=20')).data as unknown as { action: string }[];
     expect(actions.map(({ action }) => action)).toEqual(
       expect.arrayContaining(['video.playback', 'video.playback_control']),
     );
