@@ -239,7 +239,7 @@ describe('a saved wall', () => {
 
 describe('talk', () => {
   const findTalk = () => camera.terminal.cameras.records.findLast(({ kind }) => kind === 'talk');
-  const heard = (): Int16Array => joinSamples(findTalk()?.receivedFrames.map(({ pcm }) => pcm) ?? []);
+  const receivedVoice = (): Int16Array => joinSamples(findTalk()?.receivedFrames.map(({ pcm }) => pcm) ?? []);
 
   it('carries the microphone while the button is held', async () => {
     await openWall(`${camera.vehicleId}.1`);
@@ -251,7 +251,7 @@ describe('talk', () => {
     await page.mouse.down();
     await tile.getByText(/^Talking 0:/).waitFor();
     // The beep of the fake microphone is loud for a part of each second.
-    await waitFor(() => heard().some((sample) => Math.abs(sample) > 2_000), 'the beep', pageTimeoutMs);
+    await waitFor(() => receivedVoice().some((sample) => Math.abs(sample) > 2_000), 'the beep', pageTimeoutMs);
     await takePictures(page, 'video-talk');
     await page.mouse.up();
     await tile.getByText(/^Listening/).waitFor();

@@ -103,7 +103,7 @@ export class TalkSession {
       if (this.#isPressed) this.#talk();
       else this.#listen();
     };
-    socket.onmessage = ({ data }: MessageEvent<ArrayBuffer>) => this.#hear(new Int16Array(data));
+    socket.onmessage = ({ data }: MessageEvent<ArrayBuffer>) => this.#playVoice(new Int16Array(data));
     socket.onclose = ({ code }) => {
       if (isOpen) this.#fail(toTalkFailure(code), '');
       else void this.#explainRefusal(url);
@@ -132,7 +132,7 @@ export class TalkSession {
     this.#setState({ kind: 'talking', sinceMs: this.#talkSinceMs, level });
   }
 
-  #hear(pcm: Int16Array): void {
+  #playVoice(pcm: Int16Array): void {
     const audio = this.#audio;
     if (audio === null || pcm.length === 0) return;
     const buffer = audio.createBuffer(1, pcm.length, sampleRate);

@@ -4,7 +4,7 @@ import {
   findRecordingAt,
   toPlaybackSpan,
   toRateControl,
-  toShownPositionMs,
+  toVisiblePositionMs,
 } from './playback-model.ts';
 
 const at = (time: string): number => Date.parse(`2026-01-22T${time}Z`);
@@ -47,7 +47,7 @@ describe('the controls of a recording', () => {
   });
 
   it('show the position of the picture on screen, which is older than the newest one', () => {
-    expect(toShownPositionMs({ positionMs: 60_000, bufferedEnd: 12, pace: 1 }, 10)).toBe(58_000);
-    expect(toShownPositionMs({ positionMs: 60_000, bufferedEnd: 12, pace: 4 }, 10)).toBe(52_000);
+    expect(toVisiblePositionMs({ positionMs: 60_000, bufferedEnd: 12, pace: 1 }, 10)).toBe(58_000);
+    expect(toVisiblePositionMs({ positionMs: 60_000, bufferedEnd: 12, pace: 4 }, 10)).toBe(52_000);
   });
 });

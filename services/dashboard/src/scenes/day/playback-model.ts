@@ -55,5 +55,5 @@ export interface PositionMark {
 }
 
 /** Returns the position of the picture on screen: the reported one belongs to the newest picture in the buffer. */
-export const toShownPositionMs = ({ positionMs, bufferedEnd, pace }: PositionMark, currentTime: number): number =>
+export const toVisiblePositionMs = ({ positionMs, bufferedEnd, pace }: PositionMark, currentTime: number): number =>
   positionMs - (bufferedEnd - currentTime) * 1_000 * pace;

@@ -6,7 +6,7 @@ import { type Playhead, usePlayhead } from '../../common/timeline/playhead.ts';
 import type { TimeSpan } from '../../common/timeline/time-scale.ts';
 import { FlvPlayer } from '../../common/video/flv-player.ts';
 import type { Stream } from '../../common/video/video-state.ts';
-import { type PlaybackControl, type PositionMark, toRateControl, toShownPositionMs } from './playback-model.ts';
+import { type PlaybackControl, type PositionMark, toRateControl, toVisiblePositionMs } from './playback-model.ts';
 
 export type Playback = components['schemas']['Playback'];
 
@@ -124,7 +124,7 @@ function useFollow(
     const element = video.current;
     if (element === null) return undefined;
     const follow = (): void => {
-      if (mark.current !== null) playhead.follow(toShownPositionMs(mark.current, element.currentTime));
+      if (mark.current !== null) playhead.follow(toVisiblePositionMs(mark.current, element.currentTime));
     };
     element.addEventListener('timeupdate', follow);
     return () => element.removeEventListener('timeupdate', follow);
