@@ -144,7 +144,7 @@ describe('a live tile', () => {
     await dashcams.client.requestData(`/vehicles/stop-dashcam-stream/${camera.vehicleId}`, body);
     await tile.getByText('A user stopped this stream').waitFor();
     await tile.getByRole('button', { name: 'Resume' }).click();
-    await expectPlaying(tile);
+    expect((await expectPlaying(tile)).pictures).toBeGreaterThan(0);
   });
 });
 
@@ -155,7 +155,7 @@ describe('a camera that does not play', () => {
     await openWall(`${sleeper.vehicleId}.1`);
     const tile = tileOf('Sleeper · 1');
     await tile.getByText(/^Waking the camera 0:0\d, step 1 of 3/).waitFor();
-    await expectPlaying(tile);
+    expect((await expectPlaying(tile)).pictures).toBeGreaterThan(0);
   });
 
   it('names the failed wake-up, and queues a command', async () => {
@@ -183,7 +183,7 @@ describe('a camera that does not play', () => {
     await tile.getByText(/unsupported/).waitFor();
     refusing.terminal.resetBehaviour(0x9101);
     await tile.getByRole('button', { name: 'Retry' }).click();
-    await expectPlaying(tile);
+    expect((await expectPlaying(tile)).pictures).toBeGreaterThan(0);
   });
 
   it('is offline without a terminal, and while its terminal is gone', async () => {
@@ -257,6 +257,7 @@ describe('talk', () => {
     await tile.getByText(/^Listening/).waitFor();
     await tile.getByRole('button', { name: 'End the talk' }).click();
     await waitFor(() => findTalk()?.state === 'ended', 'the end of the talk');
+    expect(findTalk()?.state).toBe('ended');
   });
 
   it('is busy while another user talks, whom a manager replaces', async () => {
