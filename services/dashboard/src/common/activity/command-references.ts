@@ -3,7 +3,7 @@ import type { Command } from './activity-store.ts';
 const storageName = 'fleet-activity';
 
 /** Says which command is read again after a reload. Parameters and results may be confidential and are not kept. */
-export interface CommandReference {
+interface CommandReference {
   readonly vehicleId: number;
   readonly commandId: string;
 }

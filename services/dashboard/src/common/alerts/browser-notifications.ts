@@ -3,7 +3,7 @@ import type { AlertEvent } from './alert-rules.ts';
 /** The choice belongs to this browser, as the permission does. Not a secret. */
 const storageName = 'fleet-browser-notifications';
 
-export type NotificationChoice = 'unsupported' | 'denied' | 'off' | 'on';
+type NotificationChoice = 'unsupported' | 'denied' | 'off' | 'on';
 
 export function getNotificationChoice(): NotificationChoice {
   if (!('Notification' in window)) return 'unsupported';

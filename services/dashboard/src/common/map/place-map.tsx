@@ -12,14 +12,14 @@ import type { Bounds, Position, Shape, ShapeKind } from './shapes.ts';
 import type { MapVehicle } from './vehicle-map-layers.ts';
 
 /** A point beside the places, such as a toll gate. */
-export interface PlaceMark {
+interface PlaceMark {
   readonly name: string;
   readonly position: Position;
   /** The corner that has the keyboard. */
   readonly isFocused: boolean;
 }
 
-export interface PlaceMapProps {
+interface PlaceMapProps {
   /** Places with `id`, `name`, `color` and `width0`, without the one that is edited. */
   readonly features: FeatureCollection;
   readonly marks: readonly PlaceMark[];

@@ -18,7 +18,7 @@ export interface Shape {
 }
 
 /** Least number of positions of each kind. */
-export const minPositions: Readonly<Record<ShapeKind, number>> = { polygon: 3, circle: 1, corridor: 2 };
+const minPositions: Readonly<Record<ShapeKind, number>> = { polygon: 3, circle: 1, corridor: 2 };
 export const defaultWidthM = 100;
 /** Limits of the radius of a circle. */
 const minRadiusM = 20;

@@ -13,7 +13,7 @@ export interface ShapeState {
   readonly actions: ShapeActions;
 }
 
-export interface ShapeActions {
+interface ShapeActions {
   /** Shows a shape with its handles, or nothing. */
   readonly set: (shape: Shape | null) => void;
   /** Begins a new shape on the map. */
