@@ -25,7 +25,7 @@ const mainStream = 0;
 const subStream = 1;
 
 /** Returns the longest time of `recordStream` without the start of the stream. */
-export const recordingTimeoutMs = ({ durationSeconds }: Pick<Capture, 'durationSeconds'>): number =>
+const recordingTimeoutMs = ({ durationSeconds }: Pick<Capture, 'durationSeconds'>): number =>
   durationSeconds * 1000 + recordingOverheadMs;
 
 /**
