@@ -134,8 +134,8 @@ describe('a recording that a camera plays', () => {
     expect((await control({ playback_control: 2 })).status).toBe(200);
     expect((await owner.get(path())).status).toBe(404);
     expect((await control({ playback_control: 0 })).status).toBe(404);
-    const actions = (await owner.get('/api/audit-log?limit=20')).data as unknown as { action: string }[];
-    expect(actions.map(({ action }) => action)).toEqual(
+    const actions = (await owner.get('/api/audit-log?limit=20')).items;
+    expect(actions.map((entry) => entry['action'])).toEqual(
       expect.arrayContaining(['video.playback', 'video.playback_control']),
     );
   });
