@@ -1,5 +1,5 @@
 /** Whether somebody watches: tiles of a hidden page, and of one without input, stop to save data. */
-export type Attention = 'present' | 'hidden' | 'idle';
+type Attention = 'present' | 'hidden' | 'idle';
 
 const hiddenMs = 15_000;
 const idleMs = 15 * 60_000;

@@ -17,7 +17,7 @@ const liveConfig = {
 /** Recordings play every picture; the server waits for a full buffer. */
 const recordingConfig = { ...liveConfig, liveBufferLatencyChasing: false };
 
-export interface FlvPlayerOptions {
+interface FlvPlayerOptions {
   readonly url: string;
   readonly isRecording?: boolean;
   /** The stream has ended, or its connection was lost. */

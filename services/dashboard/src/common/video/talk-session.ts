@@ -9,7 +9,7 @@ const listenMs = 15_000;
 const jitterSeconds = 0.06;
 const levelIntervalMs = 100;
 
-export type TalkFailure = 'microphone' | 'busy' | 'refused' | 'taken' | 'timeLimit' | 'access' | 'ended' | 'lost';
+type TalkFailure = 'microphone' | 'busy' | 'refused' | 'taken' | 'timeLimit' | 'access' | 'ended' | 'lost';
 
 export type TalkState =
   | { readonly kind: 'idle' }
@@ -30,7 +30,7 @@ const closeFailures: Readonly<Record<number, TalkFailure>> = {
 };
 
 /** Returns why an open talk ended. */
-export const toTalkFailure = (closeCode: number): TalkFailure => closeFailures[closeCode] ?? 'lost';
+const toTalkFailure = (closeCode: number): TalkFailure => closeFailures[closeCode] ?? 'lost';
 
 /** Returns the address with which a manager takes over. */
 const withForce = (url: string): string => `${url}${url.includes('?') ? '&' : '?'}force=true`;

@@ -25,7 +25,7 @@ function checkBudget(): void {
   else budget.check();
 }
 
-export interface Camera {
+interface Camera {
   readonly vehicleId: number;
   readonly channelId: number;
   readonly streamType: StreamType;

@@ -17,7 +17,7 @@ const isWall = (value: unknown): value is Wall => {
 };
 
 /** Returns the saved walls of the preferences; skips what is none. */
-export const parseWalls = (value: unknown): Wall[] => (Array.isArray(value) ? value.filter(isWall) : []);
+const parseWalls = (value: unknown): Wall[] => (Array.isArray(value) ? value.filter(isWall) : []);
 
 /** Returns the walls with one more, or with another content of the wall of that name. Sorts them by name. */
 export const withWall = (walls: readonly Wall[], wall: Wall): Wall[] =>

@@ -4,7 +4,7 @@ import type { PlaybackRecord } from './playback-store.ts';
 const toleranceMs = 60_000;
 
 /** Returns whether a camera's timestamps are times since 1970, so that they name the position. */
-export const isAbsolute = ({ fromMs, toMs }: Pick<PlaybackRecord, 'fromMs' | 'toMs'>, timestampMs: number): boolean =>
+const isAbsolute = ({ fromMs, toMs }: Pick<PlaybackRecord, 'fromMs' | 'toMs'>, timestampMs: number): boolean =>
   timestampMs >= fromMs - toleranceMs && timestampMs <= toMs + toleranceMs;
 
 /**
