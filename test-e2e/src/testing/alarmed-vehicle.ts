@@ -47,7 +47,7 @@ export const wordAlarms: ReadonlyMap<number, string> = new Map([
 const otherTypes = { adas: 'adas_forward_collision', dsm: 'dsm_phone', video: 'video_signal_loss', area: 'geofence' };
 const alarmTypes: ReadonlySet<string> = new Set([...wordAlarms.values(), ...Object.values(otherTypes)]);
 
-/** See section 13.2 of platform-contract.md. */
+/** An alarm that is raised again within this time is one event: docs/reference/notifications.md. */
 const dedupeWindowMs = 30_000;
 /** The platform has to recover within this time on a busy machine. */
 const acknowledgeTimeoutMs = 240_000;

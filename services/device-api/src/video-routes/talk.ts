@@ -20,7 +20,7 @@ const errors = {
   500: 'An unexpected error occurred.',
   502: 'The camera refused, did not connect, or plays a codec that talk does not support.',
   503: 'No media server accepts streams, or credentials cannot be checked.',
-  504: 'The device did not respond in time.',
+  504: 'The device did not reply in time.',
 } as const;
 
 export const talk = (deps: Deps) =>

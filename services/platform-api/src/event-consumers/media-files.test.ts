@@ -296,6 +296,8 @@ describe('uploaded clips', () => {
     const record: UploadRecord = {
       ...createReservation(clip, { ...who, mobileNetwork: false }),
       status: 'completed',
+      filename: 'a.mp4',
+      filesize: 5000,
       server: { podId: pod.id, httpUrl: 'http://127.0.0.1:1' },
       ...more,
     };

@@ -1,4 +1,4 @@
-/** A type in the notation of section 27 of platform-contract.md. */
+/** A type of a record, in the notation of the reference documents. */
 export type ContractType =
   | { readonly kind: 'name'; readonly name: string }
   | { readonly kind: 'literal'; readonly value: string | number }

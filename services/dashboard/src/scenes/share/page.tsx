@@ -7,10 +7,10 @@ import { useTranslation } from 'react-i18next';
 import { MapView } from '../../common/map/map-view.tsx';
 import { StateMark } from '../../common/ui/marks.tsx';
 import { Empty, Failure, Loading } from '../../common/ui/states.tsx';
+import { useLiveView } from './use-live-view.ts';
 import './share.css';
 
 const route = getRouteApi('/share/$slug');
-const refreshMs = 10_000;
 
 /** Guests have no credentials: the slug gives the access. */
 const api = createPlatformClient({
@@ -23,7 +23,7 @@ export function SharePage() {
   const { t, i18n } = useTranslation('share');
   const { slug } = route.useParams();
   const [password, setPassword] = useState<string | null>(null);
-  const view = useQuery({
+  const opened = useQuery({
     queryKey: ['openShareLink', slug, password],
     queryFn: async () => {
       const header = password === null ? {} : { 'X-Share-Password': password };
@@ -31,17 +31,22 @@ export function SharePage() {
       if (data === undefined) throw new Error('The server returned no view.');
       return data.data;
     },
-    refetchInterval: ({ state }) => (state.status === 'error' ? false : refreshMs),
+    // Each request counts as a view. The websocket keeps the view current.
+    staleTime: Number.POSITIVE_INFINITY,
+    refetchOnWindowFocus: false,
+    refetchOnReconnect: false,
   });
-  if (view.isPending) return <Loading />;
-  if (view.isError) {
-    if (isPasswordMissing(view.error)) return <PasswordForm isWrong={password !== null} onSubmit={setPassword} />;
-    if (view.error instanceof ApiFailure && [404, 410].includes(view.error.status))
-      return <Empty title={t(view.error.status === 404 ? 'unknown' : 'ended')} />;
-    return <Failure error={view.error} onRetry={() => void view.refetch()} />;
+  const { view, hasEnded } = useLiveView(opened.data);
+  if (hasEnded) return <Empty title={t('ended')} />;
+  if (opened.isError) {
+    if (isPasswordMissing(opened.error)) return <PasswordForm isWrong={password !== null} onSubmit={setPassword} />;
+    if (opened.error instanceof ApiFailure && [404, 410].includes(opened.error.status))
+      return <Empty title={t(opened.error.status === 404 ? 'unknown' : 'ended')} />;
+    return <Failure error={opened.error} onRetry={() => void opened.refetch()} />;
   }
-  const { vehicle, location, track, label, eta, expires_at: expiresAt } = view.data;
-  const { state } = view.data;
+  if (view === undefined) return <Loading />;
+  const { vehicle, location, track, label, eta, expires_at: expiresAt } = view;
+  const { state } = view;
   const formatTime = (time: string | number): string =>
     new Intl.DateTimeFormat(i18n.language, { dateStyle: 'short', timeStyle: 'short' }).format(new Date(time));
   return (

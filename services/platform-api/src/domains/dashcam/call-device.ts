@@ -37,4 +37,4 @@ export async function callDevice<Result>(
 }
 
 const deviceTimeout = (cause?: unknown): AppError =>
-  new AppError('device_timeout', 'The device did not respond in time.', cause === undefined ? {} : { cause });
+  new AppError('device_timeout', 'The device did not reply in time.', cause === undefined ? {} : { cause });

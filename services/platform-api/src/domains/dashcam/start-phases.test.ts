@@ -69,13 +69,13 @@ describe('the start of a stream', () => {
 
   it('ends with the reason of a failure', async () => {
     const id = await newVehicle();
-    refusal = new AppError('device_timeout', 'The device did not respond in time.');
+    refusal = new AppError('device_timeout', 'The device did not reply in time.');
     expect((await start(id)).status).toBe(504);
     await waitFor(() => phasesOf(id).length >= 2);
     expect(liveEvents.of('stream', id).at(-1)).toMatchObject({
       status: 'stopped',
       phase: null,
-      reason: { code: 'device_timeout', text: 'The device did not respond in time.' },
+      reason: { code: 'device_timeout', text: 'The device did not reply in time.' },
     });
   });
 });

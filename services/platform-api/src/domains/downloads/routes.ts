@@ -63,7 +63,7 @@ const controlParams = Type.Object({
 const clipErrors = {
   403: 'A permission on the vehicle is missing: `history_video` or `commands`.',
   502: 'The camera refused, or its response could not be read.',
-  504: 'The device did not respond in time.',
+  504: 'The device did not reply in time.',
 } as const;
 
 function clipRoutes(deps: Deps): PlatformRoute[] {
