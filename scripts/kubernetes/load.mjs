@@ -154,7 +154,7 @@ function toBodies({ messageId, body }) {
   return bodies;
 }
 
-/** The load. `start` resolves when all terminals are online. */
+/** Runs the load. `start` resolves when all terminals are online. */
 export class Load {
   #options;
   #api;

@@ -35,7 +35,7 @@ export async function waitUntil(what, check, { timeoutMs = 60_000, intervalMs = 
   }
 }
 
-/** The processes of a test. */
+/** Manages the processes of a test. */
 export class Processes {
   #running = [];
   #folder;

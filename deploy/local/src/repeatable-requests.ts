@@ -14,7 +14,7 @@ const isRepeatable = (request: IncomingMessage): boolean =>
   idempotentMethods.has(request.method ?? '') &&
   (!hasBody(request) || Number(request.headers['content-length']) <= maxStoredBytes);
 
-/** Idempotent requests with their bodies, to be retried once if their pooled connection was closed. */
+/** Records idempotent requests with their bodies, to be retried once if their pooled connection was closed. */
 export class RepeatableRequests {
   readonly #bodies = new WeakMap<IncomingMessage, Buffer | null>();
   readonly #sent = new WeakMap<IncomingMessage, ClientRequest>();

@@ -1,4 +1,4 @@
-/** A failed start: one sentence that says what to do, and the last lines of a log, if any. */
+/** Describes a failed start: one sentence that says what to do, and the last lines of a log, if any. */
 export class StartError extends Error {
   override readonly name = 'StartError';
   readonly details: string;

@@ -15,7 +15,7 @@ interface ErrorBody {
 /** Codes of failures that never reached the API. */
 const networkFailure = 'network_failure';
 
-/** A request that failed: an error response of the API, or a connection that failed. */
+/** Thrown for a request that failed: an error response of the API, or a connection that failed. */
 export class ApiFailure extends Error {
   /** HTTP status; 0 without a response. */
   readonly status: number;

@@ -53,7 +53,7 @@ export const defineEvent = <T extends TSchema>(definition: { subject: string; sc
 /** Returns the validator of one payload schema. */
 export const compileCheck = (schema: TSchema): SchemaCheck => lazyCheck(ajv, schema);
 
-/** A request over the bus that received no usable reply. */
+/** Thrown for a request over the bus that received no usable reply. */
 export class BusError extends Error {
   override readonly name = 'BusError';
   /** `lost`: the service died after it had received the request, or its connection was interrupted. */

@@ -25,7 +25,8 @@ export const maxBatchBytes = 256 * 1024;
 /**
  * Collects raw reports into one payload of `telemetry.<partition>`, without an allocation for each report. Format: a
  * version byte, then entries of a 26-byte header and the body. The header holds the length of the rest (UINT32),
- * edition, phone byte count, phone BCD right-aligned in 10, message id, serial and receive time (UINT48, ms).
+ * edition, phone byte count, and phone BCD right-aligned in 10. Then it holds message id, serial and receive time
+ * (UINT48, ms).
  */
 export class TelemetryBatch {
   #buffer = Buffer.allocUnsafe(16 * 1024);

@@ -44,7 +44,7 @@ export function decodeAdpcm(frame: Buffer): Int16Array {
   return pcm;
 }
 
-/** Encoder of PT 26 frames. Each frame carries the state after the previous one, so use one encoder per stream. */
+/** Encodes PT 26 frames. Each frame carries the state after the previous one, so use one encoder per stream. */
 export class AdpcmEncoder {
   readonly #state: AdpcmState = { predictor: 0, index: 0 };
   readonly #hasHeader: boolean;

@@ -18,8 +18,7 @@ interface DatagramReaderOptions {
 }
 
 /**
- * Reader of the packets of one UDP peer: usually one per datagram, but several are supported. Truncated ones are
- * dropped.
+ * Reads the packets of one UDP peer: usually one per datagram, but several are supported. Truncated ones are dropped.
  */
 export class DatagramReader {
   readonly counters: DatagramCounters = { datagrams: 0, packets: 0, droppedDatagrams: 0 };

@@ -19,7 +19,7 @@ interface TagFlags {
   isDisposable?: boolean;
 }
 
-/** One FLV tag, encoded once and written to every viewer. */
+/** Holds one FLV tag, encoded once and written to every viewer. */
 export class FlvTag {
   readonly type: number;
   readonly track: FlvTrack;

@@ -15,7 +15,7 @@ const lengthPrefixBytes = 4;
 const sliceTypeB = 1;
 const sliceTypeI = 2;
 
-/** Structure of one frame, scanned without copying. The object is reused from frame to frame. */
+/** Holds the structure of one frame, scanned without copying. The object is reused from frame to frame. */
 export class FrameScan {
   slices = 0;
   parameterSets = 0;

@@ -230,7 +230,7 @@ class AdaptiveState {
   }
 }
 
-/** Decoder of G.726 at 8 kHz with codes packed from the lowest bit (`g726le`). Use one for each stream. */
+/** Decodes G.726 at 8 kHz with codes packed from the lowest bit (`g726le`). Use one for each stream. */
 export class G726Decoder {
   readonly #codeSize: number;
   readonly #state: AdaptiveState;
@@ -258,7 +258,7 @@ export class G726Decoder {
   }
 }
 
-/** Encoder of G.726 at 8 kHz with codes packed from the lowest bit (`g726le`). Use one for each stream. */
+/** Encodes G.726 at 8 kHz with codes packed from the lowest bit (`g726le`). Use one for each stream. */
 export class G726Encoder {
   readonly #codeSize: number;
   readonly #state: AdaptiveState;

@@ -3,8 +3,8 @@ const startCode = Buffer.from([0, 0, 1]);
 const maxUnits = 1024;
 
 /**
- * Offsets of the NAL units of an Annex B frame: 3- and 4-byte start codes, without trailing zeros (padding). The object
- * is reused from frame to frame, so scanning allocates nothing.
+ * Holds the offsets of the NAL units of an Annex B frame: 3- and 4-byte start codes, without trailing zeros (padding).
+ * The object is reused from frame to frame, so scanning allocates nothing.
  */
 export class NalIndex {
   count = 0;
@@ -66,9 +66,7 @@ export function unescapeNal(nal: Uint8Array): Uint8Array {
   return rbsp.subarray(0, length);
 }
 
-/**
- * Reader of bits and Exp-Golomb codes. Past the end it returns 0 and sets `isOverrun`, so hostile bytes cannot throw.
- */
+/** Reads bits and Exp-Golomb codes. Past the end it returns 0 and sets `isOverrun`, so hostile bytes cannot throw. */
 export class BitReader {
   isOverrun = false;
   readonly #data: Uint8Array;

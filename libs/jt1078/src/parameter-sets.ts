@@ -12,7 +12,7 @@ const maxSetBytes = 4096;
 
 type ParameterSetKind = 'vps' | 'sps' | 'pps';
 
-/** Current parameter sets by kind and id, with a flag for changes since the last sequence header. */
+/** Holds the current parameter sets by kind and id, with a flag for changes since the last sequence header. */
 export class ParameterSets {
   info: SpsInfo | null = null;
   /** True if a set was added or changed. */

@@ -6,7 +6,7 @@ import type { MediaKind } from './tables.ts';
 const initialBufferBytes = 16_384;
 const units = new NalIndex();
 
-/** Frame that is being joined from its packets. Its buffer is reused from frame to frame. */
+/** Holds the frame that is being joined from its packets. Its buffer is reused from frame to frame. */
 export class PendingFrame {
   isActive = false;
   /** True if joined by timestamp because the marks are invalid: complete as soon as its successor begins. */

@@ -115,7 +115,10 @@ function detectSimLength(buffer: Buffer, at: number, end: number, isEnd: boolean
 /** Number of consecutive likely decisions for one width that make it certain. */
 const votesForCertainty = 4;
 
-/** SIM width of one connection or UDP peer. It is detected for each packet until it is certain, then retained. */
+/**
+ * Detects the SIM width of one connection or UDP peer. It is detected for each packet until it is certain, then
+ * retained.
+ */
 export class SimLengthDetector {
   #simBytes: SimBytes | null;
   #isCertain: boolean;

@@ -129,9 +129,9 @@ class DeviceClock {
 }
 
 /**
- * Output clock of one stream, from 0, in ms, never going back. Uses only differences of the device's timestamps. Jumps,
- * wraps and backward steps are replaced by the usual step, and audio and video stay in sync. Arrival times may come
- * from any monotonic clock.
+ * Provides the output clock of one stream, from 0, in ms, never going back. Uses only differences of the device's
+ * timestamps. Jumps, wraps and backward steps are replaced by the usual step, and audio and video stay in sync. Arrival
+ * times may come from any monotonic clock.
  */
 export class StreamTimeline {
   readonly #video = new DeviceClock(40);

@@ -8,8 +8,8 @@ interface ClockSegment {
 }
 
 /**
- * Clock of transcoded frames. It starts at the stream time of the first input sample, and again after a gap in the
- * input.
+ * Provides the clock of transcoded frames. It starts at the stream time of the first input sample, and again after a
+ * gap in the input.
  */
 export class TranscodeClock {
   readonly #segments: ClockSegment[] = [];

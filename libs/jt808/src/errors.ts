@@ -1,6 +1,6 @@
 /**
- * A body that does not fit its message's layout; `path` names the field at which decoding failed. Respond with result
- * 2.
+ * Thrown for a body that does not fit its message's layout; `path` names the field at which decoding failed. Respond
+ * with result 2.
  */
 export class BodyError extends Error {
   readonly reason: string;
@@ -26,8 +26,8 @@ export class BodyError extends Error {
 }
 
 /**
- * A value that the wire format cannot carry (number too large, text outside GBK, missing field); `path` names the
- * field.
+ * Thrown for a value that the wire format cannot carry (number too large, text outside GBK, missing field); `path`
+ * names the field.
  */
 export class EncodeError extends Error {
   readonly reason: string;

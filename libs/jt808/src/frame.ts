@@ -25,8 +25,8 @@ export interface TerminalAddress {
 }
 
 /**
- * One received frame (JT/T 808-2019 table 2): a view on the unescaped bytes from the header to the check byte, decoded
- * on demand. It shares memory with the read; copy data that is retained after the callback.
+ * Represents one received frame (JT/T 808-2019 table 2): a view on the unescaped bytes from the header to the check
+ * byte, decoded on demand. It shares memory with the read; copy data that is retained after the callback.
  */
 export class Frame {
   readonly data: Buffer;

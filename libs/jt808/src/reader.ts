@@ -1,6 +1,6 @@
 import { BodyError } from './errors.ts';
 
-/** Cursor over a body. Reading past the end throws BodyError; it never returns undefined data. */
+/** Represents a cursor over a body. Reading past the end throws BodyError; it never returns undefined data. */
 export class Reader {
   readonly bytes: Buffer;
   readonly end: number;

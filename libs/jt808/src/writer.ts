@@ -1,6 +1,8 @@
 import { EncodeError } from './errors.ts';
 
-/** Growing output for one body. A value that does not fit its width throws EncodeError; it is never truncated. */
+/**
+ * Holds the growing output for one body. A value that does not fit its width throws EncodeError; it is never truncated.
+ */
 export class Writer {
   #bytes: Buffer;
   #length = 0;

@@ -15,8 +15,8 @@ interface DelayedJobKeys {
 }
 
 /**
- * Jobs with due times in a Redis sorted set, which all replicas share. A job is an id; scheduling it again replaces its
- * due time. Redis may lose its data: the owner of the jobs then schedules all of them again.
+ * Stores jobs with due times in a Redis sorted set, which all replicas share. A job is an id; scheduling it again
+ * replaces its due time. Redis may lose its data: the owner of the jobs then schedules all of them again.
  */
 export class DelayedJobs {
   readonly #redis: Redis;

@@ -55,7 +55,9 @@ interface AcquireOptions {
   readonly pollIntervalMs?: number;
 }
 
-/** A lease of one replica, renewed until it is released. Another replica takes over 30 s after its holder died. */
+/**
+ * Holds a lease of one replica, renewed until it is released. Another replica takes over 30 s after its holder died.
+ */
 export class Lease {
   readonly #leases: Collection<LeaseRecord>;
   readonly #name: string;

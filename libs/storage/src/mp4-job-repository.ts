@@ -28,8 +28,8 @@ const newJob = (): Mp4Job => ({
 const maxCandidates = 5;
 
 /**
- * The queue of conversions to MP4, stored in the records of uploads. Every change is a compare-and-set on one document;
- * the job of a process that died is claimed again when its claim has expired.
+ * Manages the queue of conversions to MP4, stored in the records of uploads. Every change is a compare-and-set on one
+ * document; the job of a process that died is claimed again when its claim has expired.
  */
 export class Mp4JobRepository {
   readonly #uploads: Collection<UploadRecord>;

@@ -11,7 +11,7 @@ export interface RedisOptions {
   readonly onError: (error: unknown) => void;
 }
 
-/** Settings of each connection to a server with data. */
+/** Returns the settings of each connection to a server with data. */
 export const clientSettings = (name: string) =>
   ({
     name,

@@ -23,8 +23,8 @@ export async function connectRedis(url: string, options: RedisOptions): Promise<
 }
 
 /**
- * Like `connectRedis`, without waiting for the first connection, for services that work without Redis. Commands fail
- * immediately while disconnected.
+ * Creates a client like `connectRedis`, without waiting for the first connection, for services that work without Redis.
+ * Commands fail immediately while disconnected.
  */
 export function createRedisClient(url: string, options: RedisOptions): Redis {
   const client = configure(url, options);

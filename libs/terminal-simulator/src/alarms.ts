@@ -47,7 +47,7 @@ function toAlarmBit(alarm: AlarmName | number): number {
   return bit;
 }
 
-/** Active alarms of a terminal. */
+/** Holds the active alarms of a terminal. */
 export class AlarmState {
   #bits = 0;
 

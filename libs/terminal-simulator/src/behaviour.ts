@@ -36,7 +36,9 @@ export type GarbageForm = 'badChecksum' | 'noise' | 'halfGlued' | 'cutBody';
 
 const normalBehaviour: Behaviour = { kind: 'normal' };
 
-/** Behaviour of a whole terminal and, with precedence, of single message ids. It can be changed at any time. */
+/**
+ * Holds the behaviour of a whole terminal and, with precedence, of single message ids. It can be changed at any time.
+ */
 export class BehaviourTable {
   #general: Behaviour = normalBehaviour;
   readonly #byMessage = new Map<number, Behaviour>();

@@ -33,7 +33,7 @@ interface PlaybackRequest {
 /** Number of stream records to retain. */
 const streamLogLimit = 200;
 
-/** Cameras of one terminal. Each channel has at most one live stream and one playback at a time. */
+/** Manages the cameras of one terminal. Each channel has at most one live stream and one playback at a time. */
 export class Cameras {
   /** All streams, oldest first. */
   readonly records: StreamRecord[] = [];

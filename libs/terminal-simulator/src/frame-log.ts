@@ -22,7 +22,7 @@ export interface PlatformMessage {
   atMs: number;
 }
 
-/** An awaited event did not occur in time. */
+/** Thrown when an awaited event did not occur in time. */
 export class WaitTimeoutError extends Error {
   override readonly name = 'WaitTimeoutError';
 }

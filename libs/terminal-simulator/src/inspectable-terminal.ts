@@ -15,7 +15,7 @@ interface TerminalEvents {
   message: [PlatformMessage];
 }
 
-/** Terminal that records what it exchanged with the platform, for tests to inspect and wait for. */
+/** Records what the terminal exchanged with the platform, for tests to inspect and wait for. */
 export abstract class InspectableTerminal extends EventEmitter<TerminalEvents> {
   readonly options: ResolvedOptions;
   readonly #frameLog: FrameLog;

@@ -177,7 +177,7 @@ class LoadTerminal {
 }
 
 /**
- * Thousands of terminals in one process, for load tests. Each registers, authenticates, reports and responds with
+ * Runs thousands of terminals in one process, for load tests. Each registers, authenticates, reports and responds with
  * 0x0001, nothing else. All share one timer and one location body; a terminal costs little more than its socket.
  */
 export class LoadFleet {

@@ -47,7 +47,7 @@ export function splitIntoBatches(reports: readonly ReportRecord[]): ReportRecord
   return batches;
 }
 
-/** Reports of a terminal. Unacknowledged reports are retained and sent again. */
+/** Holds the reports of a terminal. Unacknowledged reports are retained and sent again. */
 export class LocationJournal {
   /** All reports, oldest first, up to the limit; unacknowledged ones are evicted last. */
   readonly reports: ReportRecord[] = [];

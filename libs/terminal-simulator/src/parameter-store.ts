@@ -34,7 +34,7 @@ function createInitialItems(options: ResolvedOptions): ParameterItem[] {
   ];
 }
 
-/** Parameters of a terminal (0x8103, 0x8104, 0x8106), stored as written. */
+/** Holds the parameters of a terminal (0x8103, 0x8104, 0x8106), stored as written. */
 export class ParameterStore {
   readonly #items = new Map<number, ParameterItem>();
 

@@ -53,7 +53,10 @@ function parseControl(message: PlatformMessage, edition: Edition): ReceivedContr
   return { serial: message.serial, command, parameters, fields: parameters === '' ? [] : parameters.split(';') };
 }
 
-/** Texts and control commands as the terminal decodes them, whatever it does with them. Unreadable ones are omitted. */
+/**
+ * Records texts and control commands as the terminal decodes them, whatever it does with them. Unreadable ones are
+ * omitted.
+ */
 export class ReceivedCommands {
   readonly texts: ReceivedText[] = [];
   readonly controls: ReceivedControl[] = [];

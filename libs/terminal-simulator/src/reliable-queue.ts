@@ -10,7 +10,7 @@ interface QueueEntry {
 /** Limit of the queue, which would otherwise grow without bound with a platform that never acknowledges. */
 const maxEntries = 200;
 
-/** Unsolicited messages, which are sent until 0x8001 arrives, over as many connections as needed. */
+/** Queues unsolicited messages, which are sent until 0x8001 arrives, over as many connections as needed. */
 export class ReliableQueue {
   readonly #entries: QueueEntry[] = [];
   readonly #transmit: (message: TerminalMessage) => readonly OutgoingFrame[];

@@ -48,7 +48,7 @@ interface DisconnectOptions {
 /** Unacknowledged heartbeats after which the connection counts as dead. */
 const maxMissedHeartbeats = 3;
 
-/** Connection, registration, authentication, heartbeat and reconnection of one terminal. */
+/** Manages connection, registration, authentication, heartbeat and reconnection of one terminal. */
 export class Session {
   readonly #options: ResolvedOptions;
   readonly #encoder: MessageEncoder;

@@ -11,7 +11,7 @@ interface LinkHandlers {
 
 const connectTimeoutMs = 10_000;
 
-/** One TCP connection of a terminal: receives frames, sends bytes, and can simulate faulty behaviour. */
+/** Manages one TCP connection of a terminal: receives frames, sends bytes, and can simulate faulty behaviour. */
 export class TerminalLink {
   readonly #socket: net.Socket;
   readonly #splitter = new FrameSplitter();

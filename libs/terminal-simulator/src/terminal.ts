@@ -28,8 +28,8 @@ const platformResponseIds: ReadonlySet<number> = new Set([0x8001, 0x8004, 0x9212
 const reportMessageIds: ReadonlySet<number> = new Set([0x0200, 0x0704]);
 
 /**
- * Terminal with cameras that speaks JT/T 808 and JT/T 1078: for the demo, for tests, and for partners who test their
- * integration.
+ * Simulates a terminal with cameras that speaks JT/T 808 and JT/T 1078: for the demo, for tests, and for partners who
+ * test their integration.
  */
 export class SimulatedTerminal extends InspectableTerminal {
   readonly vehicle: Vehicle;

@@ -1,4 +1,4 @@
-/** Timers that are cleared together with their owner. */
+/** Holds timers that are cleared together with their owner. */
 export class Timers {
   readonly #pending = new Set<NodeJS.Timeout>();
 

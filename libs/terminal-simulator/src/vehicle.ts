@@ -26,7 +26,7 @@ const statusMasks = {
 /** Computed like `statusMasks`. Other bits that a test sets, such as 13-17, are preserved. */
 const moving2019Mask = 1 << 22;
 
-/** Vehicle of a terminal: its position, alarms, doors and odometer. */
+/** Simulates the vehicle of a terminal: its position, alarms, doors and odometer. */
 export class Vehicle {
   readonly alarms = new AlarmState();
   /** Additional status bits of every report. */

@@ -13,7 +13,7 @@ interface Member {
   readonly monitorPort: number;
 }
 
-/** Servers of a NATS cluster with JetStream, each of which may be killed and restarted. */
+/** Runs the servers of a NATS cluster with JetStream, each of which may be killed and restarted. */
 export class NatsCluster {
   readonly #members: readonly Member[];
   readonly #dir: string;

@@ -8,7 +8,7 @@ const downAfterMs = 5_000;
 /** A failover takes this long on a machine under load. */
 const failoverTimeoutMs = 120_000;
 
-/** A Redis master with two replicas and three sentinels, each of which may be killed. */
+/** Runs a Redis master with two replicas and three sentinels, each of which may be killed. */
 export class RedisSentinels {
   readonly #servers: readonly ServerProcess[];
   readonly #sentinels: readonly ServerProcess[];

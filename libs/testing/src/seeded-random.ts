@@ -1,4 +1,4 @@
-/** Pseudo-random numbers that are the same for the same seed (mulberry32). */
+/** Generates pseudo-random numbers that are the same for the same seed (mulberry32). */
 export class SeededRandom {
   #state: number;
 

@@ -11,7 +11,7 @@ import { waitFor } from './wait-for.ts';
 /** Credentials of a test's S3-compatible server. */
 export const s3Keys = { accessKeyId: 'test-access', secretAccessKey: 'test-secret' } as const;
 
-/** A backend process of one test, which may be killed and restarted; its data directory is deleted with it. */
+/** Runs a backend process of one test, which may be killed and restarted; its data directory is deleted with it. */
 export class ServerProcess {
   readonly port: number;
   readonly #bin: string;

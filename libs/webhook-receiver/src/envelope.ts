@@ -38,7 +38,10 @@ export interface WebhookEnvelope {
   readonly payload: WebhookPayload;
 }
 
-/** The request is not an envelope; `path` names the faulty part: `/content_length`, `/body/notification/imei`. */
+/**
+ * Thrown when the request is not an envelope; `path` names the faulty part: `/content_length`,
+ * `/body/notification/imei`.
+ */
 export class EnvelopeError extends Error {
   override readonly name = 'EnvelopeError';
   readonly path: string;

@@ -9,7 +9,9 @@ const closeTimeoutMs = 2_000;
 
 type ListeningServer = Awaited<ReturnType<typeof listen>>;
 
-/** The HTTP servers of both APIs. They stop together: open requests have `STOP_GRACE_MS`, then they are aborted. */
+/**
+ * Manages the HTTP servers of both APIs. They stop together: open requests have `STOP_GRACE_MS`, then they are aborted.
+ */
 export class HttpServers {
   readonly #config: Config;
   readonly #abortRequests: () => void;

@@ -9,7 +9,7 @@ class HotCounters {
   reportsDropped = 0;
 }
 
-/** Metrics of one gateway. */
+/** Holds the metrics of one gateway. */
 export class GatewayMetrics {
   readonly registry: Registry = createMetrics('jt808-gateway');
   readonly hot = new HotCounters();

@@ -28,7 +28,7 @@ const backendTier = 0;
 const readyTimeoutMs = 120_000;
 const natsMaxPayload = '8MB';
 
-/** Servers before 2.10 refuse to start when they read `sync_interval`. */
+/** Returns the configuration of NATS. Servers before 2.10 refuse to start when they read `sync_interval`. */
 export function natsConfig(version: string, storeDir: string): string {
   const match = /v?(\d+)\.(\d+)/.exec(version);
   const knowsSyncInterval = match !== null && (Number(match[1]) > 2 || Number(match[2]) >= 10);

@@ -20,11 +20,11 @@ function integer(size: Size, options: IntegerOptions = {}): Field<number> {
   };
 }
 
-/** BYTE. */
+/** Creates a field for a BYTE. */
 export const u8 = (options?: IntegerOptions): Field<number> => integer(1, options);
-/** WORD. */
+/** Creates a field for a WORD. */
 export const u16 = (options?: IntegerOptions): Field<number> => integer(2, options);
-/** DWORD. */
+/** Creates a field for a DWORD. */
 export const u32 = (options?: IntegerOptions): Field<number> => integer(4, options);
 
 /** Creates a field of 64 flag bits as one bigint, most significant byte first. */

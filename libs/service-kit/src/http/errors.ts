@@ -63,7 +63,7 @@ export interface ErrorDetail {
   readonly message: string;
 }
 
-/** An error response: its code determines the HTTP status, its message is a sentence for the caller. */
+/** Represents an error response: its code determines the HTTP status, its message is a sentence for the caller. */
 export class AppError extends Error {
   override readonly name = 'AppError';
   readonly code: ErrorCode;

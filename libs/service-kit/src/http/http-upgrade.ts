@@ -4,8 +4,9 @@ const offered = Symbol('offered');
 const hasOffered = Symbol('hasOffered');
 
 /**
- * A request of which a server accepts only the offer of a websocket. Other offers, such as HTTP/2 over plain text, are
- * ignored (RFC 9110, section 7.8): Node.js would hand such a request to upgrade listeners instead of request listeners.
+ * Represents a request of which a server accepts only the offer of a websocket. Other offers, such as HTTP/2 over plain
+ * text, are ignored (RFC 9110, section 7.8): Node.js would hand such a request to upgrade listeners instead of request
+ * listeners.
  */
 export class UpgradableRequest extends IncomingMessage {
   [offered] = false;
@@ -27,7 +28,7 @@ export class UpgradableRequest extends IncomingMessage {
 
 /**
  * Ends the connection with the response to a request whose offer was ignored. Node's parser drops data that arrived
- * after it in one piece, as that could be in the other protocol, and the client must not wait for a response to it.
+ * after it in one piece, as that could be in the other protocol. The client must not wait for a response to it.
  * Register it before other request listeners.
  */
 export function closeAfterUpgradeOffer(request: IncomingMessage, response: ServerResponse): void {

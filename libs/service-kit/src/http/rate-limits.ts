@@ -98,8 +98,8 @@ async function toConsumeResult(
 }
 
 /**
- * Rate limits of 429, shared by all replicas through Redis. Without Redis each process counts alone, and no request is
- * rejected for that.
+ * Applies the rate limits of 429, shared by all replicas through Redis. Without Redis each process counts alone, and no
+ * request is rejected for that.
  */
 export class RateLimits<Bucket extends string> {
   readonly #limiters: ReadonlyMap<string, Limiter>;

@@ -10,7 +10,7 @@ const rawBodies = new WeakMap<RequestContext, Buffer>();
 const errorRenderers = new WeakMap<RequestContext, RenderError>();
 const requestIdPattern = /^[A-Za-z0-9._-]{1,64}$/;
 
-/** Bytes of the body on routes with `readBody`; empty elsewhere. */
+/** Returns the bytes of the body on routes with `readBody`; empty elsewhere. */
 export const getRawBody = (context: RequestContext): Buffer => rawBodies.get(context) ?? Buffer.alloc(0);
 
 /** Saves the bytes that `getRawBody` returns. */

@@ -16,7 +16,7 @@ export interface RequestContext {
   readonly response: Response;
 }
 
-/** A response with a status of its own; plain handler results are 200. */
+/** Represents a response with a status of its own; plain handler results are 200. */
 export class Reply<T = unknown> {
   readonly status: number;
   readonly body: T;

@@ -1,7 +1,7 @@
 import { AppError } from './errors.ts';
 import type { RequestContext } from './route.ts';
 
-/** Spellings that a request used for names with two, such as `phone_number` and `phoneNumber`. */
+/** Records the spellings that a request used for names with two, such as `phone_number` and `phoneNumber`. */
 export class SentNames {
   readonly #sent = new Map<string, string>();
 

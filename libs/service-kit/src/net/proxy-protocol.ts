@@ -28,9 +28,10 @@ export function parseProxyNetworks(text: string): readonly string[] {
 const headerTimeoutMs = 5_000;
 
 /**
- * Makes a server read a PROXY protocol header, version 1 or 2, from each connection of the `networks`, and report the
- * client of the header as `remoteAddress`. Such a connection without a valid header is closed. A header from elsewhere
- * is data like any other: no address is taken from it. Call this once all `connection` listeners are registered.
+ * Makes a server read a PROXY protocol header, version 1 or 2, from each connection of the `networks`. The server
+ * reports the client of the header as `remoteAddress`. Such a connection without a valid header is closed. A header
+ * from elsewhere is data like any other: no address is taken from it. Call this once all `connection` listeners are
+ * registered.
  */
 export function acceptProxyProtocol(
   server: Server,

@@ -35,7 +35,7 @@ export type ConfigOf<S extends EnvSchema> = {
 /** Preserves the literal types of an environment schema. */
 export const envSchema = <const S extends EnvSchema>(schema: S): S => schema;
 
-/** The configuration of a service is invalid; `message` lists every fault. */
+/** Thrown when the configuration of a service is invalid; `message` lists every fault. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
 }

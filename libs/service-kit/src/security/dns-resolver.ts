@@ -32,10 +32,9 @@ const ipv6TimeoutMs = 1_000;
 const notFoundCodes: readonly unknown[] = ['ENOTFOUND', 'ENODATA', 'ECONNREFUSED'];
 
 /**
- * Resolves names that users supplied. The system's own lookup blocks one of two threads while a name server is silent,
- * and any owner of a name can run such a server. Name servers are therefore queried directly, without a thread. The
- * system resolves only names without a dot, names of the hosts file, and, one at a time, names unknown to the name
- * servers.
+ * Resolves names that users supplied. The system's own lookup blocks one of two threads while a name server is silent.
+ * Any owner of a name can run such a server. Name servers are therefore queried directly, without a thread. The system
+ * resolves only names without a dot, names of the hosts file, and, one at a time, names unknown to the name servers.
  */
 export function createDnsResolver(deps: DnsResolverDeps = {}): DnsResolver {
   const { servers, system = resolveWithSystem, hostsFile = '/etc/hosts' } = deps;

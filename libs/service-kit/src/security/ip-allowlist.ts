@@ -12,7 +12,7 @@ function parseCidr(text: string): { base: string; family: 'ipv4' | 'ipv6'; bits:
 /** Returns true for an address or a network in CIDR notation. */
 export const isCidr = (text: string): boolean => parseCidr(text) !== undefined;
 
-/** A list of networks in CIDR notation; other text in it is ignored. */
+/** Represents a list of networks in CIDR notation; other text in it is ignored. */
 export class AddressList {
   readonly #networks = new BlockList();
 

@@ -13,7 +13,7 @@ class AttachmentLinkError extends Error {
   override readonly name = 'AttachmentLinkError';
 }
 
-/** Connection to an attachment server: messages with responses, and raw data between them. */
+/** Connects to an attachment server: exchanges messages with responses, and raw data between them. */
 export class AttachmentLink {
   readonly #socket: net.Socket;
   readonly #encoder: MessageEncoder;

@@ -24,8 +24,8 @@ interface AttachmentDeps {
 const terminalIdBytes = 7;
 
 /**
- * Alarms of a terminal and their files, which it sends on request. An upload continues while the connection to the
- * platform is lost.
+ * Holds the alarms of a terminal and their files, which it sends on request. An upload continues while the connection
+ * to the platform is lost.
  */
 export class Attachments {
   /** All alarms, oldest first (bounded by `logLimit`). */

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 
-/** ffmpeg could not be started or failed; the message ends with its error output. */
+/** Thrown when ffmpeg could not be started or failed; the message ends with its error output. */
 export class FfmpegError extends Error {
   override readonly name = 'FfmpegError';
 }

@@ -18,7 +18,7 @@ interface LiveStreamOptions extends MediaStreamOptions {
 /** Unsent bytes above which a camera drops pictures until the next key frame. */
 const maxQueuedBytes = 1 << 20;
 
-/** Live stream of 0x9101: sends a clip in a loop, in real time, until it is stopped. */
+/** Represents the live stream of 0x9101: sends a clip in a loop, in real time, until it is stopped. */
 export class LiveStream extends MediaStream {
   readonly #cursor: ClipCursor;
   readonly #clips: LiveClips;

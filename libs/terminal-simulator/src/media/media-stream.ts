@@ -14,7 +14,7 @@ export interface MediaStreamOptions {
   onEnd?: ((stream: MediaStream) => void) | undefined;
 }
 
-/** One media connection of a camera: connects, paces, pauses and closes. The subclass decides what to send. */
+/** Manages one media connection of a camera: connects, paces, pauses and closes. The subclass decides what to send. */
 export abstract class MediaStream {
   readonly record: StreamRecord;
   protected readonly camera: CameraAddress;

@@ -27,7 +27,10 @@ const maxQueuedBytes = 256 * 1024;
 /** Frames per tick of an unpaced playback. */
 const framesPerTick = 200;
 
-/** Playback of 0x9201: sends recordings once at the requested speed and closes at their end. Drops no frame. */
+/**
+ * Represents the playback of 0x9201: sends recordings once at the requested speed and closes at their end. Drops no
+ * frame.
+ */
 export class PlaybackStream extends MediaStream {
   readonly #options: PlaybackOptions;
   #sender: FrameSender | null = null;

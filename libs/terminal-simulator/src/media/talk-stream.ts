@@ -37,7 +37,7 @@ interface TalkStreamOptions extends MediaStreamOptions {
 const frameMs = 40;
 const frameSamples = 320;
 
-/** Talk of 0x9101, data types 2 and 4: speaks a tone and records what it receives. */
+/** Represents the talk of 0x9101, data types 2 and 4: speaks a tone and records what it receives. */
 export class TalkStream extends MediaStream {
   readonly #options: TalkStreamOptions;
   readonly #encoder: VoiceEncoder;

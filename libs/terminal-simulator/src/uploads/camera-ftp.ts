@@ -21,7 +21,7 @@ const finalReplyTimeoutMs = 2000;
 
 const toError = (reason: unknown): Error => (reason instanceof Error ? reason : new Error(String(reason)));
 
-/** One FTP session of a camera. */
+/** Runs one FTP session of a camera. */
 export class CameraFtp {
   readonly #control: FtpControl;
   readonly #dataMode: DataMode;

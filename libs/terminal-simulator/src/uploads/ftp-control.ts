@@ -7,7 +7,7 @@ interface FtpReply {
   text: string;
 }
 
-/** The server refused a command. */
+/** Thrown when the server refused a command. */
 export class FtpRefusalError extends Error {
   override readonly name = 'FtpRefusalError';
   readonly code: number;
@@ -36,8 +36,8 @@ export async function upgradeToTls(socket: net.Socket, session?: Buffer): Promis
 }
 
 /**
- * Control connection of an FTP client that can close in every way of a camera: with QUIT and without, by FIN and by
- * RST. (basic-ftp sends QUIT whenever it closes, and supports neither PORT nor REST with STOR.)
+ * Manages the control connection of an FTP client that can close in every way of a camera: with QUIT and without, by
+ * FIN and by RST. (basic-ftp sends QUIT whenever it closes, and supports neither PORT nor REST with STOR.)
  */
 export class FtpControl {
   #socket: net.Socket;

@@ -57,7 +57,7 @@ const settleDelayMs = 50;
 /** Replies that a retry would not change: log-in refused, no space. */
 const finalRefusalCodes: ReadonlySet<number> = new Set([530, 532, 552]);
 
-/** One upload: attempts until all files are complete, with any pauses in between. */
+/** Runs one upload: attempts until all files are complete, with any pauses in between. */
 export class UploadJob {
   readonly record: UploadRecord;
   readonly #request: UploadRequest;

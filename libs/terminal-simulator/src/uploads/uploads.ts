@@ -19,8 +19,8 @@ const failureResult = 1;
 const earlyNoticeLeadMs = 1000;
 
 /**
- * FTP uploads of a terminal. One runs at a time; others may be paused. They continue while the connection to the
- * platform is lost.
+ * Manages the FTP uploads of a terminal. One runs at a time; others may be paused. They continue while the connection
+ * to the platform is lost.
  */
 export class Uploads {
   /** All uploads. */

@@ -18,9 +18,9 @@ interface HlsRequest {
 type ReaderDeps = Pick<Deps, 'config' | 'redis'> & { readonly limits: RateLimits };
 
 /**
- * Counts an HLS reader as one viewer of its channel from its first request until it has sent none for a minute, on all
- * replicas together. Returns true for the first request. Throws 401 if the token of a new reader has expired, and 429
- * beyond a limit.
+ * Counts an HLS reader as one viewer of its channel from its first request until it has sent none for a minute. All
+ * replicas count together. Returns true for the first request. Throws 401 if the token of a new reader has expired, and
+ * 429 beyond a limit.
  */
 export async function admitHlsReader(
   { config, redis, limits }: ReaderDeps,

@@ -41,8 +41,8 @@ export function describeUse({ query, params, body }: ValidatedInput): {
 }
 
 /**
- * Calls back with the duration of a view or a talk after its end; never for a rejected request, or a caller that left before the
- * response.
+ * Calls back with the duration of a view or a talk after its end. Never calls back for a rejected request, or a caller
+ * that left before the response.
  */
 export function onViewEnd({ response }: RequestContext, onEnd: (seconds: number) => void): void {
   const sinceMs = performance.now();

@@ -121,7 +121,7 @@ interface ParameterContent {
   readonly value_hex?: string | undefined;
 }
 
-/** Parameters of 0x8103: a list in the Device API, an object by decimal id in the hub. */
+/** Parses the parameters of 0x8103: a list in the Device API, an object by decimal id in the hub. */
 export function parseParameters(content: unknown): { id: number; valueHex: string }[] {
   const object = parseObjectContent(content);
   const entries =

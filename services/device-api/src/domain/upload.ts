@@ -28,7 +28,7 @@ export function getNextStatus(action: number, status: UploadStatus): UploadStatu
   }
 }
 
-/** Networks over which a camera may upload, as in 0x9206. */
+/** Encodes the networks over which a camera may upload, as in 0x9206. */
 export function encodeNetworkConditions(allowed: { wifi: boolean; lan: boolean; mobileNetwork: boolean }): number {
   const conditions = (allowed.wifi ? 1 : 0) | (allowed.lan ? 2 : 0) | (allowed.mobileNetwork ? 4 : 0);
   if (conditions === 0)

@@ -22,7 +22,7 @@ class SmsError extends Error {
   }
 }
 
-/** An SMS provider that accepts `POST {"to", "text"}` and responds with 2xx. */
+/** Calls an SMS provider that accepts `POST {"to", "text"}` and responds with 2xx. */
 export class SmsProvider {
   readonly #config: SmsConfig;
   readonly #breaker: CircuitBreaker<[imei: string, requestId: string], void>;

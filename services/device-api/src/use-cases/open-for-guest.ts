@@ -12,8 +12,8 @@ const dataTypes = { withAudio: 0, withoutAudio: 1 } as const;
 const subStream = 1;
 
 /**
- * Opens the stream of a guest. Starts it first, in the lower quality, unless the channel streams; starts it again if that
- * stream turns out to have ended, because its claim outlives it for a moment. Throws 502 if the camera refuses.
+ * Opens the stream of a guest. Starts it first, in the lower quality, unless the channel streams. Starts it again if
+ * that stream turns out to have ended, because its claim outlives it for a moment. Throws 502 if the camera refuses.
  */
 export async function openForGuest(
   deps: StartDeps,

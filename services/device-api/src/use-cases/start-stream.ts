@@ -110,7 +110,10 @@ const accountQuotaError = (maxStreams: number): AppError =>
     headers: { 'Retry-After': '60' },
   });
 
-/** Streams are found by their state in Redis: without it none can be started. */
+/**
+ * Throws `unavailable` if the read fails or times out. Streams are found by their state in Redis: without it none can
+ * be started.
+ */
 export async function withStateTimeout<T>(read: Promise<T>): Promise<T> {
   try {
     return await withTimeout(stateTimeoutMs, read);

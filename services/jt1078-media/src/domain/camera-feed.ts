@@ -1,7 +1,7 @@
 import type { StreamId } from '@fleet/storage';
 import type { CameraLink } from './camera-link.ts';
 
-/** The camera's side of a stream: its current connection, its last data, and whether it is expected to send. */
+/** Holds the camera's side of a stream: its current connection, its last data, and whether it is expected to send. */
 export class CameraFeed {
   readonly #id: StreamId;
   #link: CameraLink | null = null;

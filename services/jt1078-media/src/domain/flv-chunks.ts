@@ -70,7 +70,7 @@ interface CachedChunk {
 }
 
 /**
- * Cache of the encoded tag that is being delivered, shared by viewers with the same time base and format. Copying the
+ * Caches the encoded tag that is being delivered, shared by viewers with the same time base and format. Copying the
  * body once per format is cheaper than passing header and body to the kernel separately. Nothing in it outlives the
  * write, as queues hold the tags.
  */

@@ -31,9 +31,9 @@ interface QueuedTag extends TimedTag {
 const batchBytes = 256 * 1024;
 
 /**
- * One FLV response. Writes chunks to the socket directly, bypassing Node's HTTP response, so that a tag costs one write.
- * Tags that the socket does not accept are queued and shared between viewers. The queue of live video is bounded: once it
- * is too old or too long, frames are dropped up to the next key frame.
+ * Serves one FLV response. Writes chunks to the socket directly, bypassing Node's HTTP response, so that a tag costs
+ * one write. Tags that the socket does not accept are queued and shared between viewers. The queue of live video is
+ * bounded: once it is too old or too long, frames are dropped up to the next key frame.
  */
 export class FlvViewer implements StreamViewer {
   readonly options: PlayOptions;

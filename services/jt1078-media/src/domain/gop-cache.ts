@@ -20,7 +20,7 @@ interface GopCacheLimits {
 }
 
 /**
- * Cache of the tags since the latest key frame, for joining viewers. A group that exceeds its limits is discarded:
+ * Caches the tags since the latest key frame, for joining viewers. A group that exceeds its limits is discarded:
  * pictures in between must never be left out, so a viewer then waits for the next key frame. Without video the cache
  * stays empty.
  */

@@ -49,8 +49,8 @@ const partHoldBack = 3;
 const seconds = (ms: number): string => (ms / 1000).toFixed(5);
 
 /**
- * Low-latency HLS playlist of one stream (RFC 8216bis) in memory: the newest segments, each a sequence of parts. Players
- * without support for parts read complete segments.
+ * Holds the low-latency HLS playlist of one stream (RFC 8216bis) in memory: the newest segments, each a sequence of
+ * parts. Players without support for parts read complete segments.
  */
 export class HlsPlaylist {
   readonly #options: HlsPlaylistOptions;

@@ -48,8 +48,8 @@ const toTimestampMs = ({ timestampHigh, timestampLow }: MediaFrame): number => {
 const toPlayedKind = ({ kind }: StreamId): 'live' | 'history' => (kind === 'history' ? 'history' : 'live');
 
 /**
- * One camera channel that streams to this pod. Frames of the camera go through the muxer, which creates tags, to the
- * viewers. Survives reconnects of the camera.
+ * Represents one camera channel that streams to this pod. Frames of the camera go through the muxer, which creates
+ * tags, to the viewers. Survives reconnects of the camera.
  */
 export class MediaStream {
   readonly id: StreamId;

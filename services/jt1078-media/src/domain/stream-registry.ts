@@ -30,7 +30,7 @@ const cameraStopReasons: ReadonlySet<EndReason> = new Set([
   'shutdown',
 ]);
 
-/** Streams of this pod, from the first packet and the claim until the end. */
+/** Holds the streams of this pod, from the first packet and the claim until the end. */
 export class StreamRegistry {
   readonly endedTotals: EndedStreamTotals = {
     streams: 0,

@@ -24,7 +24,10 @@ interface ViewerGroupDeps {
 /** Time in which a viewer that waited for the first packet of the camera joins, unless it has left. */
 const expectedViewerTimeoutMs = 2_000;
 
-/** Viewers of one stream. Starts each once its tracks are known, first with the cached tags, then with live ones. */
+/**
+ * Manages the viewers of one stream. Starts each once its tracks are known, first with the cached tags, then with live
+ * ones.
+ */
 export class ViewerGroup {
   readonly #deps: ViewerGroupDeps;
   readonly #viewers = new Set<StreamViewer>();

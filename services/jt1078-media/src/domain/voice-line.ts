@@ -19,7 +19,7 @@ interface VoiceFormat {
 
 const defaultFormat: VoiceFormat = { hasHisiliconHeader: false, g726CodeSize: null };
 
-/** Part of a talk stream: one talker, and the numbering of the packets to the camera. */
+/** Represents a part of a talk stream: one talker, and the numbering of the packets to the camera. */
 export class VoiceLine {
   readonly #id: StreamId;
   readonly #getLink: () => CameraLink | null;

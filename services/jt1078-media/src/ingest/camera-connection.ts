@@ -51,7 +51,7 @@ const maxPendingBytes = 4 * 1024 * 1024;
 const maxChannels = 32;
 const claimRetryMs = 2_000;
 
-/** One TCP connection or UDP peer: packets in, frames to the requested streams. */
+/** Handles one TCP connection or UDP peer: packets in, frames to the requested streams. */
 export class CameraConnection implements CameraLink {
   readonly #kind: StreamKind;
   readonly #transport: Transport;

@@ -24,7 +24,7 @@ const maxQueuedVoiceBytes = 32 * 1024;
 /** Far more than one process can serve; further connections are closed immediately. */
 const maxConnections = 8_192;
 
-/** TCP side of one ingest port. */
+/** Serves the TCP side of one ingest port. */
 export class TcpIngest {
   readonly #options: TcpIngestOptions;
   readonly #server: Server;

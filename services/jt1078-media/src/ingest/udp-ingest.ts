@@ -24,7 +24,7 @@ const maxPeers = 4096;
 /** Shorter timeout, so refused peers free their entry sooner. */
 const unrequestedPeerTimeoutMs = 5_000;
 
-/** UDP side of one ingest port: peers by address and port. */
+/** Serves the UDP side of one ingest port: peers by address and port. */
 export class UdpIngest {
   readonly #options: UdpIngestOptions;
   readonly #peers = new Map<string, UdpPeer>();

@@ -15,7 +15,7 @@ import {
 const claimTimeoutMs = 15_000;
 const claimRetryMs = 200;
 
-/** Claims of this pod in Redis. An outage never ends a stream: it only prevents new ones from beginning. */
+/** Stores the claims of this pod in Redis. An outage never ends a stream: it only prevents new ones from beginning. */
 export class StreamClaims {
   readonly #redis: Redis;
   readonly #owner: { podId: string; url: string };

@@ -19,8 +19,8 @@ const maxQueuedBytes = 320 * 1024;
 export const outputSampleRate = 16_000;
 
 /**
- * ffmpeg process that reads raw audio and writes AAC with ADTS headers. The only module that uses fluent-ffmpeg's
- * streams.
+ * Runs an ffmpeg process that reads raw audio and writes AAC with ADTS headers. The only module that uses
+ * fluent-ffmpeg's streams.
  */
 export class FfmpegTranscoder implements Transcoder {
   readonly #input = new PassThrough({ highWaterMark: maxQueuedBytes });

@@ -9,7 +9,7 @@ const maxRecentBytes = 256 * 1024;
 const restartDelayMs = 1_000;
 const maxRestartDelayMs = 30_000;
 
-/** Audio transcoding of one stream: one ffmpeg process while a viewer listens, none otherwise. */
+/** Manages the audio transcoding of one stream: one ffmpeg process while a viewer listens, none otherwise. */
 export class StreamAudio {
   readonly #transcoders: Transcoders;
   readonly #onAac: (adtsFrame: Buffer, timestampMs: number) => void;

@@ -6,7 +6,7 @@ import { FfmpegTranscoder, type Transcoder } from './ffmpeg-transcoder.ts';
 /** Input format of ffmpeg. Another format requires another process. */
 export type SoundFormat = Pick<TranscodeInput, 'format' | 'codeSize' | 'sampleRate' | 'channels'>;
 
-/** ffmpeg processes of this service, up to a limit. */
+/** Manages the ffmpeg processes of this service, up to a limit. */
 export class Transcoders {
   readonly #log: Logger;
   readonly #maxProcesses: number;

@@ -28,7 +28,7 @@ interface StreamSwitchDeps extends CommandCameraDeps {
 
 /**
  * Switches this pod's live streams between main and sub stream for all viewers: on request, and back when no viewer
- * wants the main stream. The pod of a stream decides alone, so concurrent requests cannot contradict each other; who
+ * wants the main stream. The pod of a stream decides alone, so concurrent requests cannot contradict each other. Who
  * wants the main stream is stored in Redis, so that it outlives each process.
  */
 export class StreamSwitch {

@@ -11,7 +11,7 @@ const maxFailedQueries = 10_000;
 
 const noProfile: TerminalProfile = { model: null, audio: null };
 
-/** Audio properties of terminals: from an earlier 0x1003, or by querying the terminal (0x9003). */
+/** Finds the audio properties of terminals: from an earlier 0x1003, or by querying the terminal (0x9003). */
 export class TerminalAudioProfiles {
   readonly #redis: Redis;
   readonly #commandClient: DeviceCommandClient;

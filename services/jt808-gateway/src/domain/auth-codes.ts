@@ -7,9 +7,9 @@ const macDigits = 32;
 type CodeCheck = { readonly kind: 'valid'; readonly epoch: number } | { readonly kind: 'wrong' };
 
 /**
- * Authentication codes of terminals (0x8100, 0x0102). Codes are derived, not stored: a terminal gets the same code on
- * each registration, on every pod, until it logs out. The code contains its epoch, so it can be checked while Redis is
- * unavailable.
+ * Derives the authentication codes of terminals (0x8100, 0x0102). Codes are derived, not stored: a terminal gets the
+ * same code on each registration, on every pod, until it logs out. The code contains its epoch, so it can be checked
+ * while Redis is unavailable.
  */
 export class AuthCodes {
   readonly #secret: string;

@@ -35,8 +35,8 @@ interface SplitMessage {
 const maxSplitMessages = 4;
 
 /**
- * State of a terminal from its first session until nothing is pending. Commands outlive the connection that carried
- * them.
+ * Holds the state of a terminal from its first session until nothing is pending. Commands outlive the connection that
+ * carried them.
  */
 export class Device {
   /** Canonical number. */
@@ -65,7 +65,7 @@ export class Device {
   }
 }
 
-/** Terminals of this pod, by canonical number. */
+/** Holds the terminals of this pod, by canonical number. */
 export class Devices {
   readonly #devices = new Map<string, Device>();
 

@@ -33,7 +33,7 @@ interface EndedCommand {
   readonly atMs: number;
 }
 
-/** One command to one terminal, from its arrival to its outcome. */
+/** Represents one command to one terminal, from its arrival to its outcome. */
 export class PendingCommand {
   readonly commandId: string;
   readonly messageId: number;
@@ -71,7 +71,7 @@ export class PendingCommand {
   }
 }
 
-/** Commands of one terminal without an outcome, and the rules that match responses to them. */
+/** Holds the commands of one terminal without an outcome, and the rules that match responses to them. */
 export class PendingCommands {
   readonly #serials: SerialCounter;
   readonly #commands: PendingCommand[] = [];

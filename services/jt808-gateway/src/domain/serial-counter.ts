@@ -1,6 +1,4 @@
-/**
- * Counter of the header serials sent to one terminal. Skips serials of commands that await a response when it wraps.
- */
+/** Counts the header serials sent to one terminal. Skips serials of commands that await a response when it wraps. */
 export class SerialCounter {
   #next: number;
   #awaited: Map<number, number> | undefined;

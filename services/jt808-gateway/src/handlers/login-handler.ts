@@ -40,7 +40,7 @@ interface LoginHandlerOptions {
 /** Acknowledgements and log-outs do not need a session. */
 const canBeginSession = (messageId: number): boolean => messageId !== 0x0001 && messageId !== 0x0003;
 
-/** Handler of registration, authentication, log-out and server time: the messages allowed before a session. */
+/** Handles registration, authentication, log-out and server time: the messages allowed before a session. */
 export class LoginHandler {
   readonly #options: LoginHandlerOptions;
 

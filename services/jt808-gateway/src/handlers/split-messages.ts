@@ -1,7 +1,7 @@
 import type { Frame, PartOutcome, Reassembler } from '@fleet/jt808';
 import type { Session } from '../domain/device.ts';
 
-/** Split messages of all terminals, from their first part until JetStream has stored them. */
+/** Holds the split messages of all terminals, from their first part until JetStream has stored them. */
 export class SplitMessages {
   readonly #reassembler: Reassembler;
   /** Keys of joined messages that wait for JetStream. */

@@ -49,8 +49,8 @@ const pendingAcksPollMs = 10;
 const scratch = Buffer.allocUnsafeSlow(generalReplyMaxBytes);
 
 /**
- * One TCP connection of a terminal, with bounded buffers in both directions. When idle, it uses little more memory than
- * its socket.
+ * Manages one TCP connection of a terminal, with bounded buffers in both directions. When idle, it uses little more
+ * memory than its socket.
  */
 export class Connection {
   readonly socket: Socket;

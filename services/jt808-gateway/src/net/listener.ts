@@ -27,7 +27,7 @@ const backlog = 4096;
 /** Keep-alive probes detect vanished peers earlier than the idle timeout of sessions. */
 const keepAliveAfterMs = 60_000;
 
-/** TCP port for terminals: accepts connections, applies limits, and closes unauthenticated or idle ones. */
+/** Opens the TCP port for terminals: accepts connections, applies limits, and closes unauthenticated or idle ones. */
 export class Listener {
   readonly #options: ListenerOptions;
   readonly #server: Server;

@@ -29,8 +29,9 @@ export type CommandStatus =
   | { readonly state: 'neverSent' };
 
 /**
- * Command records in Redis. Commands in progress by terminal: hash `device-commands:<imei>`, field = Command-Id. Ended
- * commands: `device-command-ended:<Command-Id>`. Every method throws RedisUnavailableError while Redis is unavailable.
+ * Stores command records in Redis. Commands in progress by terminal: hash `device-commands:<imei>`, field = Command-Id.
+ * Ended commands: `device-command-ended:<Command-Id>`. Every method throws RedisUnavailableError while Redis is
+ * unavailable.
  */
 export class CommandRecords {
   readonly #redis: Redis;

@@ -11,7 +11,7 @@ class RedisUnavailableError extends Error {
   override readonly name = 'StateAwayError';
 }
 
-/** Circuit breaker for Redis: after one timeout, further commands do not each wait the full timeout. */
+/** Breaks the circuit to Redis: after one timeout, further commands do not each wait the full timeout. */
 export class RedisBreaker {
   readonly #redis: Pick<Redis, 'isReady'>;
   #openUntilMs = 0;

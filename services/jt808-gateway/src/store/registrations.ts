@@ -19,7 +19,9 @@ const crashSerialGap = 2048;
 
 const registrationKey = (imei: string): string => `registration:${imei}`;
 
-/** Registrations of terminals in Redis. Every method throws RedisUnavailableError while Redis is unavailable. */
+/**
+ * Stores the registrations of terminals in Redis. Every method throws RedisUnavailableError while Redis is unavailable.
+ */
 export class Registrations {
   readonly #redis: Redis;
   readonly #breaker: RedisBreaker;

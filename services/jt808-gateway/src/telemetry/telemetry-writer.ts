@@ -38,7 +38,7 @@ class Partition {
 }
 
 /**
- * Writer of location reports to JetStream. The reports of all terminals in one event-loop iteration form one message.
+ * Writes location reports to JetStream. The reports of all terminals in one event-loop iteration form one message.
  * Their acknowledgements are encoded into one buffer in advance and sent when JetStream has confirmed the message.
  * Nothing is awaited, allocated or logged per report.
  */

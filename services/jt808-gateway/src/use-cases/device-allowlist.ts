@@ -6,7 +6,7 @@ const unknownCacheTtlMs = 5_000;
 const maxCached = 50_000;
 const timeoutMs = 3_000;
 
-/** Terminals that may have a session: all, or those known to platform-api. */
+/** Decides which terminals may have a session: all, or those known to platform-api. */
 export class DeviceAllowlist {
   readonly #bus: Bus;
   readonly #log: Logger;

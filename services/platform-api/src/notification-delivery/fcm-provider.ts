@@ -9,7 +9,7 @@ import {
 } from './provider-client.ts';
 import type { PushMessage, PushProvider, PushResult } from './providers.ts';
 
-/** Firebase Cloud Messaging, HTTP v1. */
+/** Sends through Firebase Cloud Messaging, HTTP v1. */
 export class FcmProvider implements PushProvider {
   readonly name = 'fcm';
   readonly #url: string;

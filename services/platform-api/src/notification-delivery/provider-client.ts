@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { createCircuitBreaker } from '@fleet/service-kit';
 import type CircuitBreaker from 'opossum';
 
-/** The provider could not accept a message now: retry. */
+/** Thrown when the provider could not accept a message now: retry. */
 export class TransientSendError extends Error {
   override readonly name = 'TransientSendError';
   /** Delay that the provider requested, or null. */
@@ -16,7 +16,7 @@ export class TransientSendError extends Error {
   }
 }
 
-/** The provider will never accept this message: no retry. */
+/** Thrown when the provider will never accept this message: no retry. */
 export class PermanentSendError extends Error {
   override readonly name = 'PermanentSendError';
 }
@@ -56,7 +56,7 @@ export const providerClientDefaults: Required<ProviderClientOptions> = {
   resetTimeoutMs: 30_000,
 };
 
-/** Client of a provider: time-out, three retries after 429 and 5xx with `Retry-After`, and a circuit breaker. */
+/** Calls a provider: time-out, three retries after 429 and 5xx with `Retry-After`, and a circuit breaker. */
 export class ProviderClient {
   readonly #name: string;
   readonly #options: Required<ProviderClientOptions>;

@@ -52,7 +52,7 @@ interface RepositoryOptions {
   readonly unique?: Readonly<Record<string, 'account' | 'system'>>;
 }
 
-/** The records of one collection, scoped to one account: records of other accounts do not exist for callers. */
+/** Stores the records of one collection, scoped to one account: records of other accounts do not exist for callers. */
 export class AccountRepository<T extends AccountRecord> {
   readonly name: string;
   readonly #records: RecordStore;

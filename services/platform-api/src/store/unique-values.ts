@@ -12,8 +12,8 @@ interface Owner {
 const insertTimeoutMs = 30_000;
 
 /**
- * The unique values of one collection, as documents found by `_id`. A value that a crash left without its record can be
- * taken over.
+ * Stores the unique values of one collection, as documents found by `_id`. A value that a crash left without its record
+ * can be taken over.
  */
 export class UniqueValues {
   readonly #records: RecordStore;

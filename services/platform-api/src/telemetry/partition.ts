@@ -5,7 +5,7 @@ export class PartitionLost extends Error {
   override readonly name = 'PartitionLost';
 }
 
-/** A partition that is assigned to this replica until its lease expires. */
+/** Represents a partition that is assigned to this replica until its lease expires. */
 export class Partition {
   readonly number: number;
   /** Returns false once the lease has expired or the partition was revoked. */

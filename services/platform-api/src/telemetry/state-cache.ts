@@ -5,7 +5,7 @@ import type { VehicleState } from '../domains/vehicle-states/vehicle-state.ts';
 /** Largest number of states in memory; others are read again. */
 const maxStates = 100_000;
 
-/** The newest states of a partition's vehicles by canonical number, and which of them are not in MongoDB yet. */
+/** Caches the newest states of a partition's vehicles by canonical number, and which of them are not in MongoDB yet. */
 export class StateCache {
   readonly #redis: Redis;
   readonly #database: Database;

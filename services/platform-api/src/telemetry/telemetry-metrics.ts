@@ -1,6 +1,6 @@
 import { Counter, Histogram, type Registry } from '@fleet/service-kit';
 
-/** Counters of the telemetry consumer. */
+/** Holds the counters of the telemetry consumer. */
 export class TelemetryMetrics {
   readonly #messages: Counter;
   readonly #reports: Counter;

@@ -92,7 +92,7 @@ const outageMarginMs = 5_000;
 const probeIntervalMs = 5_000;
 const retryDelayMs = 1_000;
 
-/** Feeds of all accounts with viewers in this process: one subscription each, for any number of viewers. */
+/** Holds the feeds of all accounts with viewers in this process: one subscription each, for any number of viewers. */
 export class AccountFeeds {
   readonly #deps: FeedDeps;
   readonly #refreshVisibilities: () => Promise<void>;

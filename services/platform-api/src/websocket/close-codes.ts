@@ -9,6 +9,6 @@ export const closeCodes = {
   limits: 4429,
 } as const;
 
-/** Randomized, so that the clients of a replica do not reconnect at the same time. */
+/** Returns a randomized reason, so that the clients of a replica do not reconnect at the same time. */
 export const reconnectReason = (why: string): string =>
   `${why}: come back after ${1 + Math.floor(Math.random() * 30)} s`;

@@ -23,7 +23,7 @@ export interface ViewerUrls {
 
 const noUrls: ViewerUrls = { fileUrlOf: null, streamUrlsOf: null };
 
-/** An event for any number of viewers: encoded once for each audience that it has, on demand. */
+/** Represents an event for any number of viewers: encoded once for each audience that it has, on demand. */
 export class OutgoingEvent {
   readonly accountId: number;
   readonly vehicleId: number;

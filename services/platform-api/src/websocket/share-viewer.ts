@@ -8,7 +8,7 @@ import { encodeMessage, type OutgoingEvent, publicData } from './outgoing-event.
 import { snapshotMessages } from './snapshots.ts';
 import { heartbeatSeconds } from './user-viewer.ts';
 
-/** One connection of a share page: the vehicle of its link, with the fields that a link shows. */
+/** Represents one connection of a share page: the vehicle of its link, with the fields that a link shows. */
 export class ShareViewer implements FeedViewer {
   readonly opened: OpenedLink;
   readonly connection: Connection;

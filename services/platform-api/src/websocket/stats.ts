@@ -1,6 +1,6 @@
 import { Counter, Gauge, type Registry } from '@fleet/service-kit';
 
-/** Counters of the websocket: plain numbers on the path of every message, read by the metrics. */
+/** Holds the counters of the websocket: plain numbers on the path of every message, read by the metrics. */
 export class Stats {
   readonly open = { user: 0, share: 0 };
   readonly sent = new Map<string, number>();

@@ -18,8 +18,8 @@ interface AllVehicles {
 const maxSingleVehicles = 10_000;
 
 /**
- * Subscriptions of a connection: the default events of all vehicles until the first message, then what it subscribed to
- * without what it unsubscribed from.
+ * Holds the subscriptions of a connection: the default events of all vehicles until the first message, then what it
+ * subscribed to without what it unsubscribed from.
  */
 export class Subscriptions {
   /** Of all vehicles. */

@@ -36,7 +36,7 @@ interface ViewerClient {
   readonly hasSnapshots: boolean;
 }
 
-/** One connection of a user: its subscriptions within the user's visibility. */
+/** Represents one connection of a user: its subscriptions within the user's visibility. */
 export class UserViewer implements FeedViewer, VisibilityListener {
   readonly #deps: ViewerDeps;
   readonly #connection: Connection;

@@ -28,8 +28,8 @@ interface Read {
 }
 
 /**
- * Visibility of a token's user, kept current while it has listeners; shared by the connections of a session with the
- * same key.
+ * Holds the visibility of a token's user, kept current while it has listeners; shared by the connections of a session
+ * with the same key.
  */
 export class UserVisibility {
   readonly holder: TokenHolder;

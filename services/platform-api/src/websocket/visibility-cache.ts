@@ -24,7 +24,7 @@ const tickMs = 1_000;
 /** Time-out of visibilities that cannot be read while no other became current. */
 const defaultRefreshTimeoutMs = 15_000;
 
-/** Visibilities of all users with connections to this process. */
+/** Caches the visibilities of all users with connections to this process. */
 export class VisibilityCache {
   readonly #deps: VisibilityDeps;
   readonly #visibilities = new Map<string, UserVisibility>();

@@ -20,7 +20,7 @@ interface AlarmDeps {
   readonly log: Logger;
 }
 
-/** An alarm whose attachments are being received. */
+/** Represents an alarm whose attachments are being received. */
 export class Alarm {
   readonly expectation: Expectation;
   /** Time of the alarm on the terminal's clock. */
@@ -75,7 +75,8 @@ export class Alarm {
 }
 
 /**
- * The alarms whose attachments this pod is receiving. Received data stays for `resumeMs` after a connection is lost.
+ * Holds the alarms whose attachments this pod is receiving. Received data stays for `resumeMs` after a connection is
+ * lost.
  */
 export class Alarms {
   readonly #deps: AlarmDeps;

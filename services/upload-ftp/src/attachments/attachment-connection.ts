@@ -33,8 +33,8 @@ const endTimeoutMs = 1_000;
 const scratch = Buffer.allocUnsafeSlow(generalReplyMaxBytes);
 
 /**
- * One connection of a terminal that sends attachments. Each chunk is processed before the next is read, so that a slow
- * disk applies backpressure to the terminal.
+ * Handles one connection of a terminal that sends attachments. Each chunk is processed before the next is read, so that
+ * a slow disk applies backpressure to the terminal.
  */
 export class AttachmentConnection implements SessionTransport {
   readonly remoteAddress: string;

@@ -15,8 +15,8 @@ interface AttachmentStorage {
 export type Completion = { kind: 'kept' } | { kind: 'known' } | { kind: 'incomplete'; missing: readonly Range[] };
 
 /**
- * One attachment of an alarm. It belongs to the alarm and not to a connection. Two connections may send it, one after
- * the other or, if the first is half open, concurrently. Their operations run one after another.
+ * Represents one attachment of an alarm. It belongs to the alarm and not to a connection. Two connections may send it,
+ * one after the other or, if the first is half open, concurrently. Their operations run one after another.
  */
 export class AttachmentFile {
   readonly name: string;

@@ -16,7 +16,7 @@ export interface AttachmentServerOptions extends Omit<AttachmentConnectionOption
 const keepAliveAfterMs = 30_000;
 const drainPollMs = 50;
 
-/** The TCP server to which terminals send attachments. */
+/** Runs the TCP server to which terminals send attachments. */
 export class AttachmentServer {
   readonly #options: AttachmentServerOptions;
   readonly #connectionOptions: AttachmentConnectionOptions;

@@ -25,7 +25,7 @@ export interface Expectation {
 /** `files` is absent until the first file is stored: servers differ in how an update inserts an empty list. */
 type StoredExpectation = Omit<Expectation, 'files'> & Partial<Pick<Expectation, 'files'>>;
 
-/** The attachments expected from terminals, shared by all pods. */
+/** Stores the attachments expected from terminals, shared by all pods. */
 export class ExpectedAttachments {
   readonly #collection: Collection<StoredExpectation>;
 

@@ -10,7 +10,7 @@ export interface Range {
  */
 const maxRanges = 4_096;
 
-/** The received bytes of a file, added in any order. The ranges are sorted and neither touch nor overlap. */
+/** Records the received bytes of a file, added in any order. The ranges are sorted and neither touch nor overlap. */
 export class Ranges {
   /** Start and end of each range, one after the other. */
   #borders: number[] = [];

@@ -7,7 +7,9 @@ import { type ClipName, ClipNotFoundError, type ClipStorage, type StoredClip } f
 
 const mp4Name = 'clip.mp4';
 
-/** Clips in the directory that cameras upload them to. The MP4 is stored beside the files and removed with them. */
+/**
+ * Stores clips in the directory that cameras upload them to. The MP4 is stored beside the files and removed with them.
+ */
 export class DirectoryStorage implements ClipStorage {
   readonly #directory: ClipDirectory;
 

@@ -46,7 +46,7 @@ export class FfmpegError extends Error {
 
 const maxLines = 200;
 
-/** Wrapper of the ffmpeg program with a time limit for each run. The only module that imports fluent-ffmpeg. */
+/** Wraps the ffmpeg program with a time limit for each run. The only module that imports fluent-ffmpeg. */
 export class Ffmpeg {
   readonly #timeoutMs: number;
   readonly #path: string;

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Ffmpeg, FfmpegInput } from './ffmpeg.ts';
 import { type ClipProbe, createUntrustedInput, getRawFrameRate, probeClip, rawFormats } from './probe-clip.ts';
 
-/** A clip that can never be converted to MP4. The message is a sentence for the caller. */
+/** Thrown for a clip that can never be converted to MP4. The message is a sentence for the caller. */
 export class NotConvertibleError extends Error {
   override readonly name = 'NotConvertibleError';
 }

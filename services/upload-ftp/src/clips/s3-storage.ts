@@ -12,8 +12,8 @@ const toObjectKey = (ref: UploadRef, name: ClipName): string =>
   `${ref.id}/${name === 'mp4' ? 'clip.mp4' : `files/${name.file}`}`;
 
 /**
- * Clips in S3-compatible object storage, which every pod can serve and remove. Keys: `<prefix><upload>/files/<path>`
- * and `<prefix><upload>/clip.mp4`.
+ * Stores clips in S3-compatible object storage, which every pod can serve and remove. Keys:
+ * `<prefix><upload>/files/<path>` and `<prefix><upload>/clip.mp4`.
  */
 export class S3Storage implements ClipStorage {
   readonly #objects: ObjectStore;

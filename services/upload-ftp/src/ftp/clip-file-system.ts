@@ -11,8 +11,8 @@ interface FileStat {
 }
 
 /**
- * The file system of a camera: its upload's directory as `/`. The camera can write into it. It can read only names and
- * sizes that it already knows.
+ * Represents the file system of a camera: its upload's directory as `/`. The camera can write into it. It can read only
+ * names and sizes that it already knows.
  */
 export class ClipFileSystem {
   readonly #upload: ActiveUpload;

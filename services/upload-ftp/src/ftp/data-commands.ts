@@ -10,7 +10,7 @@ export interface DataConnectionLimits {
   readonly secureContext: SecureContext | null;
 }
 
-/** The commands of one control connection that prepare or use a data connection. */
+/** Handles the commands of one control connection that prepare or use a data connection. */
 export class DataCommands {
   readonly #connection: Connection;
   readonly #limits: DataConnectionLimits;

@@ -1,8 +1,8 @@
 import { getErrorCode } from '../store/clip-directory.ts';
 
 /**
- * A failure with the FTP reply code and text for the camera. The text of any other error is not sent, because it could
- * contain internal paths.
+ * Reports a failure with the FTP reply code and text for the camera. The text of any other error is not sent, because
+ * it could contain internal paths.
  */
 export class FtpError extends Error {
   override readonly name = 'FtpError';

@@ -37,7 +37,10 @@ const quitTimeoutMs = 3_000;
 
 const features = ['EPRT', 'EPSV', 'REST STREAM', 'SIZE', 'TYPE A;I', 'UTF8'];
 
-/** One control connection. Reads commands, replaces those of ftp-srv that are faulty, and supervises the transfer. */
+/**
+ * Handles one control connection. Reads commands, replaces those of ftp-srv that are faulty, and supervises the
+ * transfer.
+ */
 export class FtpSession implements UploadConnection {
   readonly connection: Connection;
   upload: ActiveUpload | null = null;

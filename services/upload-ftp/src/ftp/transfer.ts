@@ -61,7 +61,7 @@ export async function endWithoutData(socket: Socket, timeoutMs: number): Promise
   }
 }
 
-/** One transfer of a control connection. Detects the failures that ftp-srv does not. */
+/** Represents one transfer of a control connection. Detects the failures that ftp-srv does not. */
 export class Transfer {
   readonly writer: FileWriter;
   /** Reason why the transfer was aborted. */

@@ -1,7 +1,8 @@
 import { type FileHandle, open, rm } from 'node:fs/promises';
 
 /**
- * A file of a terminal that is being received. It does not count as stored until `MediaFiles.store` has accepted it.
+ * Represents a file of a terminal that is being received. It does not count as stored until `MediaFiles.store` has
+ * accepted it.
  */
 export class IncomingFile {
   /** Canonical number of its terminal. */

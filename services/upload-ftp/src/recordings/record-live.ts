@@ -26,8 +26,8 @@ const minClipFraction = 0.75;
 const clipToleranceMs = 500;
 
 /**
- * Records one frame of live video as JPEG, or a clip as MP4 without encoding it again, and stores it like a file that
- * the terminal has sent. Does nothing if the capture has its file. Throws `not_streaming` if the stream ends too early.
+ * Records one frame of live video as JPEG, or a clip as MP4 without encoding it again. Stores it like a file that the
+ * terminal has sent. Does nothing if the capture has its file. Throws `not_streaming` if the stream ends too early.
  */
 export async function recordLive(deps: LiveRecordingDeps, request: LiveRecording, signal: AbortSignal): Promise<void> {
   const { imei, channel, kind, captureId, durationSeconds } = request;

@@ -16,8 +16,8 @@ const idPattern = /^[0-9a-f]{24}$/;
 const trashName = '.removed';
 
 /**
- * The directory of uploaded files: `<root>/<imei>/<id>/files/<path as the camera named it>`. Derived files (an MP4) are
- * stored beside `files`, so that removing the upload's directory removes everything.
+ * Manages the directory of uploaded files: `<root>/<imei>/<id>/files/<path as the camera named it>`. Derived files (an
+ * MP4) are stored beside `files`, so that removing the upload's directory removes everything.
  */
 export class ClipDirectory {
   readonly root: string;

@@ -24,9 +24,9 @@ const pendingEventsName = '.untold';
 const foreignLeftoverTtlMs = dayMs;
 
 /**
- * The directory of files that terminals send on their own: `<root>/<imei>/<fileId>`, beside the clips. Files being
- * received are in `.incoming`, with names that start with their pod's name. The outbox contains one small file for each
- * stored file that MEDIA may not contain yet.
+ * Manages the directory of files that terminals send on their own: `<root>/<imei>/<fileId>`, beside the clips. Files
+ * being received are in `.incoming`, with names that start with their pod's name. The outbox contains one small file
+ * for each stored file that MEDIA may not contain yet.
  */
 export class MediaDirectory {
   readonly root: string;

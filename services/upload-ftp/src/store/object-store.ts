@@ -41,7 +41,7 @@ const partSizeBytes = 8 * 1024 * 1024;
 const connectTimeoutMs = 5_000;
 const defaultInactivityTimeoutMs = 30_000;
 
-/** A bucket of S3-compatible object storage, shared by all pods. Keys do not include the prefix. */
+/** Represents a bucket of S3-compatible object storage, shared by all pods. Keys do not include the prefix. */
 export class ObjectStore {
   readonly #client: S3Client;
   /**

@@ -3,7 +3,7 @@ import { acquireRedisLock, type Redis, type RedisLock, releaseRedisLock } from '
 const lockKey = 'upload-ftp:sweep';
 const lastRunKey = 'upload-ftp:last-sweep';
 
-/** Lease of the replica that sweeps, so that one sweeps at a time. */
+/** Holds the lease of the replica that sweeps, so that one sweeps at a time. */
 export class SweepLease {
   readonly #redis: Redis;
   readonly #lock: RedisLock;

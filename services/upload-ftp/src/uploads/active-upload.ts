@@ -37,7 +37,9 @@ type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 const openNoFollow: OpenFile = (path, isNew) =>
   open(path, constants.O_WRONLY | constants.O_NOFOLLOW | (isNew ? constants.O_CREAT | constants.O_TRUNC : 0), 0o640);
 
-/** An upload whose camera is or was recently logged in to this pod: its files and the transfers into them. */
+/**
+ * Represents an upload whose camera is or was recently logged in to this pod: its files and the transfers into them.
+ */
 export class ActiveUpload {
   readonly id: string;
   readonly ref: UploadRef;

@@ -36,7 +36,7 @@ interface Entry {
   connection: UploadConnection | undefined;
 }
 
-/** The uploads for which cameras are logged in to this pod. */
+/** Holds the uploads for which cameras are logged in to this pod. */
 export class ActiveUploads {
   readonly #deps: ActiveUploadsDeps;
   readonly #entries = new Map<string, Entry>();

@@ -24,8 +24,8 @@ export function createTrustStore(caFile: string | undefined): SecureContext | un
 }
 
 /**
- * Connection pool of one receiver. It uses the addresses that were checked last; when they change, the other
- * connections are not used any more.
+ * Manages the connection pool of one receiver. It uses the addresses that were checked last; when they change, the
+ * other connections are not used any more.
  */
 export class Connections {
   readonly #trust: SecureContext | undefined;

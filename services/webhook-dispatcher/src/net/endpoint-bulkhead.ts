@@ -156,7 +156,7 @@ export class EndpointBulkhead {
   }
 }
 
-/** Bulkheads of this process, created on demand and dropped after a long idle time. */
+/** Holds the bulkheads of this process, created on demand and dropped after a long idle time. */
 export class EndpointBulkheads {
   readonly #settings: BulkheadSettings;
   readonly #bulkheads = new Map<number, EndpointBulkhead>();

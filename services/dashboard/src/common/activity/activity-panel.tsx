@@ -16,7 +16,7 @@ interface ActivityPanelProps {
   readonly onClose: () => void;
 }
 
-/** What runs and what has ended: uploads with their conversions, and commands with the results of the devices. */
+/** Shows what runs and what has ended: uploads with their conversions, and commands with the results of the devices. */
 export function ActivityPanel({ downloads, commands, onClear, onClose }: ActivityPanelProps) {
   const { t } = useTranslation();
   const isEmpty = downloads.length === 0 && commands.length === 0;

@@ -12,7 +12,9 @@ const ActivityPanel = lazy(() => import('./activity-panel.tsx').then((module) =>
 /** Uploads of one request. */
 const maxDownloads = 50;
 
-/** Entry of the navigation with what runs: uploads, conversions and commands. It is the same on every page. */
+/**
+ * Shows the entry of the navigation with what runs: uploads, conversions and commands. It is the same on every page.
+ */
 export function ActivityTray() {
   const { t } = useTranslation();
   const can = useCan();

@@ -8,7 +8,7 @@ const CommandPalette = lazy(() =>
 );
 const KeyboardHelp = lazy(() => import('./keyboard-help.tsx').then((module) => ({ default: module.KeyboardHelp })));
 
-/** Buttons and keys that open the palette and the table of keys. Each is loaded when it is first opened. */
+/** Provides buttons and keys that open the palette and the table of keys. Each is loaded when it is first opened. */
 export function Commands() {
   const { t } = useTranslation();
   const [opened, setOpened] = useState<'palette' | 'help' | null>(null);

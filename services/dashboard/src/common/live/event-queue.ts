@@ -3,7 +3,7 @@ import type { RecordEvent } from './protocol.ts';
 /** Above this number of waiting events the page reads them by HTTP instead. */
 const maxWaitingEvents = 5_000;
 
-/** Record events that the page has not received yet, in order. The memory is bounded. */
+/** Queues record events that the page has not received yet, in order. The memory is bounded. */
 export class EventQueue {
   #events: RecordEvent[] = [];
   #hasGap = false;

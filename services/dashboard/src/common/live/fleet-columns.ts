@@ -2,7 +2,7 @@ import { column, flag, rowLength } from './protocol.ts';
 
 const firstCapacity = 256;
 
-/** Numbers of all vehicles, one slot each: the same columns in the worker and in the page. */
+/** Holds the numbers of all vehicles, one slot each: the same columns in the worker and in the page. */
 export class FleetColumns {
   longitude = new Float64Array(firstCapacity);
   latitude = new Float64Array(firstCapacity);

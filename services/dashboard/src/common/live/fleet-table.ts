@@ -20,7 +20,7 @@ export interface LiveStatus {
   readonly connected?: boolean;
 }
 
-/** All visible vehicles in the worker: one slot each. Remembers which slots the page does not have yet. */
+/** Holds all visible vehicles in the worker: one slot each. Remembers which slots the page does not have yet. */
 export class FleetTable {
   readonly columns = new FleetColumns();
   readonly texts: (VehicleText | undefined)[] = [];

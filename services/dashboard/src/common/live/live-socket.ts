@@ -38,7 +38,9 @@ interface SocketListener {
   onState(state: ConnectionState): void;
 }
 
-/** The websocket of this page: connects again after every loss, and detects a dead connection by its silence. */
+/**
+ * Manages the websocket of this page: connects again after every loss, and detects a dead connection by its silence.
+ */
 export class LiveSocket {
   readonly #listener: SocketListener;
   #socket: WebSocket | null = null;

@@ -52,7 +52,9 @@ const emptyView: FleetView = {
   totalCount: 0,
 };
 
-/** Vehicles, list and connection of this page. Not part of the state of React: batches arrive ten times a second. */
+/**
+ * Holds vehicles, list and connection of this page. Not part of the state of React: batches arrive ten times a second.
+ */
 export class LiveStore {
   readonly columns = new FleetColumns();
   readonly #texts: (VehicleText | undefined)[] = [];

@@ -39,7 +39,10 @@ interface FleetMapOptions {
   readonly isMotionReduced: boolean;
 }
 
-/** The live map: draws the vehicles of the store, and follows them. Not part of React: positions change ten times a second. */
+/**
+ * Manages the live map: draws the vehicles of the store, and follows them. Not part of React: positions change ten
+ * times a second.
+ */
 export class FleetMap {
   readonly #map: MapLibreMap;
   readonly #store: LiveStore;

@@ -31,8 +31,8 @@ export interface Emphasis {
 }
 
 /**
- * Numbers of all marks for the graphics card: one for each slot, then the clusters. Positions are relative to a moving
- * origin, because 32 bits of the whole world have steps of 2.4 m.
+ * Holds the numbers of all marks for the graphics card: one for each slot, then the clusters. Positions are relative to
+ * a moving origin, because 32 bits of the whole world have steps of 2.4 m.
  */
 export class MarkBuffer {
   floats = new Float32Array(markFloats * 256);

@@ -41,7 +41,7 @@ interface PlaceMapProps {
 const fitPadding = 60;
 const maxFitZoom = 15;
 
-/** A map of geofences or routes on which one shape is drawn and changed. */
+/** Shows a map of geofences or routes on which one shape is drawn and changed. */
 export function PlaceMap({ features, marks, vehicles, place, target, ...props }: PlaceMapProps) {
   const [map, setMap] = useState<MapLibreMap | null>(null);
   const theme: Theme = useComputedColorScheme('light');

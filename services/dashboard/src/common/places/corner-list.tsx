@@ -28,7 +28,7 @@ const directions: Readonly<Record<string, readonly [number, number]>> = {
   ArrowLeft: [0, -1],
 };
 
-/** The corners of a shape as numbers. Arrow keys on a corner move it, so that no pointer is needed. */
+/** Shows the corners of a shape as numbers. Arrow keys on a corner move it, so that no pointer is needed. */
 export function CornerList({ shape, onChange, onFocus }: CornerListProps) {
   const { t } = useTranslation('places');
   const isCircle = shape.kind === 'circle';

@@ -12,7 +12,7 @@ interface DeletePlaceProps {
   readonly onDelete: () => void;
 }
 
-/** A button that deletes a place after a confirmation. */
+/** Shows a button that deletes a place after a confirmation. */
 export function DeletePlace({ name, text, error, isPending, onDelete }: DeletePlaceProps) {
   const { t } = useTranslation('places');
   const [isOpen, setIsOpen] = useState(false);

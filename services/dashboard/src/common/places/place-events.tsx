@@ -22,7 +22,7 @@ const eventNames = ['enter', 'exit', 'dwell', 'deviation', 'return', 'waypoint_a
 const searched = 200;
 const maxRows = 20;
 
-/** The newest events of a geofence or a route. New ones appear without a reload. */
+/** Shows the newest events of a geofence or a route. New ones appear without a reload. */
 export function PlaceEvents({ types, attribute, id }: PlaceEventsProps) {
   const { t } = useTranslation('places');
   const { api } = useSession();

@@ -24,7 +24,7 @@ interface PlaceListProps<Item extends Place> {
 
 const rowHeightPx = 48;
 
-/** The places whose names contain the text of the search field. Renders only the rows that fit. */
+/** Lists the places whose names contain the text of the search field. Renders only the rows that fit. */
 export function PlaceList<Item extends Place>({ label, items, query, onQuery, ...row }: PlaceListProps<Item>) {
   const { t } = useTranslation('places');
   const wanted = query.trim().toLowerCase();

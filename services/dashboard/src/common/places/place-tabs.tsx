@@ -6,7 +6,7 @@ import './places.css';
 
 const names = ['geofences', 'routes', 'groups'] as const;
 
-/** Links between geofences, routes and groups. */
+/** Shows links between geofences, routes and groups. */
 export function PlaceTabs() {
   const { t } = useTranslation('places');
   const router = useRouter();

@@ -9,7 +9,7 @@ interface PlacesLayoutProps {
   readonly children: ReactNode;
 }
 
-/** A list or a form beside a map; on a phone below it. */
+/** Shows a list or a form beside a map; on a phone below it. */
 export function PlacesLayout({ title, map, children }: PlacesLayoutProps) {
   const { t } = useTranslation('places');
   return (

@@ -53,8 +53,8 @@ interface AccessToken {
 type TabMessage = { readonly kind: 'token'; readonly access: AccessToken } | { readonly kind: 'signedOut' };
 
 /**
- * The session of this browser. Keeps the access token in memory only; the refresh token is in a cookie that scripts
- * cannot read. Of all tabs, one refreshes and shares the token with the others.
+ * Manages the session of this browser. Keeps the access token in memory only; the refresh token is in a cookie that
+ * scripts cannot read. Of all tabs, one refreshes and shares the token with the others.
  */
 export class Session {
   readonly api: PlatformClient;

@@ -3,7 +3,7 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { NewLink } from './new-link.tsx';
 
-/** Button with a dialog that creates a link for guests. */
+/** Shows a button with a dialog that creates a link for guests. */
 export function AddLink() {
   const { t } = useTranslation('sharing');
   const [isOpen, setIsOpen] = useState(false);

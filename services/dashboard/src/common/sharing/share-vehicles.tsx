@@ -9,7 +9,7 @@ import { ShareForm } from './share-form.tsx';
 /** Options that the list displays at once; typing finds the others. */
 const maxOptions = 50;
 
-/** Button with a dialog that shares chosen vehicles of the account. */
+/** Shows a button with a dialog that shares chosen vehicles of the account. */
 export function ShareVehicles() {
   const { t } = useTranslation('sharing');
   const { data: vehicles = [] } = useVehicles();

@@ -7,7 +7,7 @@ import { useFormat } from '../format/preferences-context.ts';
 import { useSession } from '../session/session-context.ts';
 import { Empty, Failure, Loading } from '../ui/states.tsx';
 
-/** Users who see one vehicle, or any vehicle of the account, with what they may do. */
+/** Lists users who see one vehicle, or any vehicle of the account, with what they may do. */
 export function SharedUsers({ vehicleId }: { vehicleId?: number }) {
   const { t } = useTranslation('sharing');
   const { api } = useSession();

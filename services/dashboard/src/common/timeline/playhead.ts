@@ -20,7 +20,7 @@ interface PlayheadState {
   readonly seeks: number;
 }
 
-/** The one time of a replay: map, video, chart and lists follow it. */
+/** Holds the one time of a replay: map, video, chart and lists follow it. */
 export class Playhead {
   #span: TimeSpan;
   #state: PlayheadState;

@@ -3,7 +3,7 @@ import { useTranslation } from 'react-i18next';
 import { useCan } from '../session/session-context.ts';
 import { NavLink } from './nav-link.tsx';
 
-/** Links to the account, its messages and the support, for users who may open them. */
+/** Shows links to the account, its messages and the support, for users who may open them. */
 export function AccountLinks({ isSecondary = true }: { isSecondary?: boolean }) {
   const { t } = useTranslation();
   const can = useCan();

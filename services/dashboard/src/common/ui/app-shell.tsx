@@ -27,7 +27,7 @@ import { NavLink } from './nav-link.tsx';
 /** Only a local start needs its code. */
 const DemoMenu = lazy(() => import('./demo-menu.tsx').then((module) => ({ default: module.DemoMenu })));
 
-/** Navigation, header and the current page. */
+/** Shows navigation, header and the current page. */
 export function AppShell() {
   const { t } = useTranslation();
   const session = useSession();

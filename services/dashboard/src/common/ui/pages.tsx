@@ -10,7 +10,7 @@ interface PagesProps {
   readonly onChange: (page: number) => void;
 }
 
-/** Buttons for the pages of a list, the newest first. Renders nothing for a single page. */
+/** Shows buttons for the pages of a list, the newest first. Renders nothing for a single page. */
 export function Pages({ page, total, pageSize, onChange }: PagesProps) {
   const { t } = useTranslation();
   const pages = Math.ceil(total / pageSize);

@@ -34,7 +34,7 @@ const contents: Readonly<Record<Tab, ReactNode>> = {
   customers: <CustomersTab />,
 };
 
-/** Users, settings, audit log, billing and customers of the account. */
+/** Shows users, settings, audit log, billing and customers of the account. */
 export function AccountPage() {
   const { t } = useTranslation('account');
   const { tab } = route.useParams();

@@ -27,7 +27,7 @@ const contents: Readonly<Record<Tab, ReactNode>> = {
   partners: <PartnersTab />,
 };
 
-/** Terminals without a vehicle, mining devices, and partners whose servers report devices. */
+/** Shows terminals without a vehicle, mining devices, and partners whose servers report devices. */
 export function DevicesPage() {
   const { t } = useTranslation('devices');
   const { tab } = route.useParams();

@@ -17,7 +17,7 @@ import { LicenceEnd } from './parts/licence-end.tsx';
 import { useDriver } from './queries.ts';
 import './drivers.css';
 
-/** One driver: licence, contact, vehicles, documents and events. */
+/** Shows one driver: licence, contact, vehicles, documents and events. */
 export function DriverPage() {
   const { driverId } = useParams({ strict: false });
   const id = Number(driverId);

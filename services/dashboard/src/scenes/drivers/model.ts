@@ -76,7 +76,7 @@ const dayMs = 86_400_000;
 /** Days before its end in which a licence is marked. */
 const warningDays = 30;
 
-/** Days until the licence ends, negative afterwards; null without a date. */
+/** Returns the days until the licence ends, negative afterwards; null without a date. */
 export function findLicenceDays({ license_expiry_date: date }: Driver, nowMs: number): number | null {
   if (date === null) return null;
   return Math.round((Date.parse(date) - Date.parse(new Date(nowMs).toISOString().slice(0, 10))) / dayMs);

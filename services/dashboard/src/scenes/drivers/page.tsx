@@ -17,7 +17,7 @@ import './drivers.css';
 
 const route = getRouteApi('/app/drivers');
 
-/** All drivers of the account as a table. Filters and sorting are in the address. */
+/** Lists all drivers of the account as a table. Filters and sorting are in the address. */
 export function DriversPage() {
   const { t } = useTranslation('drivers');
   const can = useCan();

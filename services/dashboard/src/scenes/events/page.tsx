@@ -17,7 +17,7 @@ import './events.css';
 
 const route = getRouteApi('/app/events/{-$eventId}');
 
-/** The event inbox: a list with filters in the address, and the selected event. */
+/** Shows the event inbox: a list with filters in the address, and the selected event. */
 export function EventsPage() {
   const { t } = useTranslation('events');
   const search = route.useSearch();

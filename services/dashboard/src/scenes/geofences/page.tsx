@@ -25,7 +25,7 @@ const addressDelayMs = 700;
 const noGeofences: readonly Geofence[] = [];
 const newId = 'new';
 
-/** Geofences beside a map: the list, one geofence, or a new one. */
+/** Shows geofences beside a map: the list, one geofence, or a new one. */
 export function GeofencesPage() {
   const { t } = useTranslation('geofences');
   const { geofenceId } = route.useParams();

@@ -8,7 +8,7 @@ import { SharedUsers } from '../../common/sharing/shared-users.tsx';
 import { NoPermission } from '../../common/ui/no-permission.tsx';
 import './sharing.css';
 
-/** Users and guests outside the account, and what they may see of which vehicle. */
+/** Lists users and guests outside the account, and what they may see of which vehicle. */
 export function SharingPage() {
   const { t } = useTranslation('sharing');
   const can = useCan();

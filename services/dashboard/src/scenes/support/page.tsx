@@ -9,7 +9,7 @@ import { type TicketStatus, useTickets } from './queries.ts';
 
 const statuses = ['open', 'pending', 'resolved', 'closed'] as const;
 
-/** Tickets to the support, with their replies. */
+/** Lists the tickets to the support, with their replies. */
 export function SupportPage() {
   const { t } = useTranslation('support');
   const [status, setStatus] = useState<'' | TicketStatus>('');

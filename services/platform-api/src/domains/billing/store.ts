@@ -15,7 +15,7 @@ const versionedUpdate = (change: object): object => ({
   $inc: { version: 1 },
 });
 
-/** Orders across all accounts, because events of gateways do not contain an account. */
+/** Finds orders across all accounts, because events of gateways do not contain an account. */
 export class GatewayOrders {
   readonly #records: RecordStore;
 
@@ -112,7 +112,7 @@ interface Customer {
   readonly customerId: string;
 }
 
-/** The customer ids of accounts at the gateways. */
+/** Stores the customer ids of accounts at the gateways. */
 export class Customers {
   readonly #database: Database;
 

@@ -57,7 +57,7 @@ const maxDeferMs = 20_000;
 
 /**
  * Returns the capture that caused a picture. The ids in the 0x0805 decide if there were any. Otherwise pictures go to
- * the captures of the channel in the order of their requests; pending captures come first, because a terminal may lose
+ * the captures of the channel in the order of their requests. Pending captures come first, because a terminal may lose
  * a picture. `captures` are in the order of their requests.
  */
 export function matchPicture(captures: readonly Capture[], picture: ArrivedPicture, nowMs: number): PictureMatch {

@@ -33,7 +33,7 @@ export type WaitingCommand = Pick<Command, '_id' | 'imei' | 'type' | 'notBefore'
 
 const waitingStatuses = ['queued', 'sent'];
 
-/** The queue of all accounts, for the worker. */
+/** Represents the queue of all accounts, for the worker. */
 export class CommandQueue {
   readonly #commands: Collection<Command>;
   /** The replica that works on the queue of a terminal, by canonical number. */

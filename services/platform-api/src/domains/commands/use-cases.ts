@@ -223,8 +223,9 @@ const commandNotFoundError = (commandId: string): AppError =>
   new AppError('not_found', `The command ${commandId} does not exist.`);
 
 /**
- * Cancels the waiting commands of a deleted vehicle, or those for a terminal (`imei`) that has left it, because the
- * terminal's next vehicle may belong to another account. Commands for the vehicle's current terminal remain queued.
+ * Cancels the waiting commands of a deleted vehicle, or those for a terminal (`imei`) that has left it. The reason is
+ * that the terminal's next vehicle may belong to another account. Commands for the vehicle's current terminal remain
+ * queued.
  */
 export async function cancelWaitingCommands(
   { records, database }: Pick<Deps, 'records' | 'database'>,

@@ -61,8 +61,8 @@ export async function getPlayback(
 }
 
 /**
- * Starts a recording of a camera. A channel plays one recording: the same window is returned as it is, another window of
- * the same user replaces it, and that of another user is 409 unless `takeover` is true.
+ * Starts a recording of a camera. A channel plays one recording: the same window is returned as it is. Another window
+ * of the same user replaces it, and that of another user is 409 unless `takeover` is true.
  */
 export async function startPlayback(
   deps: PlaybackDeps,

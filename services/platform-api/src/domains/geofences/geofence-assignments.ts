@@ -7,9 +7,9 @@ import { type AccountVehicle, accountVehicles } from '../vehicles/assignments.ts
 import type { Geofence } from './schema.ts';
 
 /**
- * Vehicles of an account to which geofences apply. A geofence applies to the vehicles that it names, to its groups and
- * to the groups that name it, each with all groups below. A geofence that names no vehicle and no group applies to all
- * vehicles.
+ * Finds the vehicles of an account to which geofences apply. A geofence applies to the vehicles that it names, to its
+ * groups and to the groups that name it, each with all groups below. A geofence that names no vehicle and no group
+ * applies to all vehicles.
  */
 export class GeofenceAssignments {
   readonly vehicles: readonly AccountVehicle[];

@@ -59,8 +59,8 @@ const maxId = 0xffff_ffff;
 
 /**
  * Encodes a geofence as 0x8600, 0x8602 or 0x8604, or as 0x8606 for a corridor. Returns null for what these messages
- * cannot express: days of the week in another time zone, a corridor wider than 255 m, an area on both sides of the
- * equator or of a meridian where signs change.
+ * cannot express: days of the week in another time zone, or a corridor wider than 255 m. Also returns null for an area
+ * on both sides of the equator or of a meridian where signs change.
  */
 export function encodeArea(geofence: Geofence, edition: Edition): TerminalArea | null {
   if (geofence.schedule !== null || geofence._id > maxId) return null;

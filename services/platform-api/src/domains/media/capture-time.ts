@@ -6,8 +6,8 @@ const maxAgeMs = 366 * dayMs;
 const maxLeadMs = 2 * dayMs;
 
 /**
- * Returns the time at which a file was taken by the clock of the terminal, or the time of its reception if that is not
- * plausible.
+ * Returns the time at which a file was taken by the clock of the terminal. Returns the time of its reception if the
+ * former is not plausible.
  */
 export function captureTime(takenAt: string | null, cameraUtcOffset: string, receivedAtMs: number): Date {
   const atMs = takenAt === null ? Number.NaN : Date.parse(`${takenAt}${cameraUtcOffset}`);

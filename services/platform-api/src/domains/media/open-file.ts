@@ -34,8 +34,8 @@ const podUrlLifetimeMs = 60_000;
 const viewDedupeMs = 600_000;
 
 /**
- * Streams a file, or the requested range of it, to a client that has its URL, as long as the user of the URL may see
- * the file.
+ * Streams a file, or the requested range of it, to a client that has its URL. The user of the URL must be permitted to
+ * see the file.
  */
 export async function openFile(deps: FileDeps, id: number, query: FileQuery, context: RequestContext): Promise<void> {
   const holder = verifyMediaUrl(deps, id, query);

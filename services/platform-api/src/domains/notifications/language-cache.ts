@@ -5,7 +5,7 @@ import { languageOf } from '../preferences/use-cases.ts';
 /** Notifications are written in the owning user's language. A change takes effect after this time. */
 const cacheTtlMs = 30_000;
 
-/** Cache of the languages of owning users, which are read often and change seldom. */
+/** Caches the languages of owning users, which are read often and change seldom. */
 export class LanguageCache {
   readonly #records: RecordStore;
   readonly #byUser = new TtlCache<string, number>({ ttlMs: cacheTtlMs });

@@ -40,7 +40,7 @@ const defaultTypeSet: ReadonlySet<string> = new Set(defaultTypes);
 /** Age after which a change takes effect even if its event was published while the broker was unavailable. */
 const cacheTtlMs = 5_000;
 
-/** Cache of notification preferences by vehicle, which are read often and change seldom. */
+/** Caches notification preferences by vehicle, which are read often and change seldom. */
 export class PreferenceCache {
   readonly #records: Deps['records'];
   readonly #listening: { stop(): void };

@@ -10,7 +10,7 @@ interface PartnerDevice {
 
 const maxSingleReads = 64;
 
-/** Devices that partners have reported. */
+/** Stores the devices that partners have reported. */
 export class PartnerDevices {
   readonly #devices: Collection<PartnerDevice>;
 

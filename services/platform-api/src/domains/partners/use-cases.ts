@@ -156,8 +156,8 @@ export async function findPartnerWithToken(
 }
 
 /**
- * Same as `findPartnerWithToken`, by the SHA-256 of the token, which is all that leaves device-api. Hashes cannot be guessed, so
- * the time of their comparison reveals nothing.
+ * Returns the same as `findPartnerWithToken`, by the SHA-256 of the token, which is all that leaves device-api. Hashes
+ * cannot be guessed, so the time of their comparison reveals nothing.
  */
 export async function findPartnerWithTokenHash(
   records: RecordStore,

@@ -15,7 +15,7 @@ export const maxBucketPoints = 2_000;
 
 const maxKnown = 100_000;
 
-/** Number of points that this process has written to each bucket: a lower bound, not the exact count. */
+/** Records the number of points that this process has written to each bucket: a lower bound, not the exact count. */
 export class BucketCapacity {
   static readonly #known = new WeakMap<Database, BucketCapacity>();
   readonly #counts = new Map<string, number>();

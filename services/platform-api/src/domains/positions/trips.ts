@@ -45,8 +45,8 @@ interface Open {
 
 /**
  * Finds the trips in a vehicle's reports, which must be in the order of device time. A trip begins with movement. It
- * ends with 5 minutes of standstill, with the ignition (if the vehicle has shown that it has an ignition signal), or
- * with a gap during which the vehicle cannot have moved on.
+ * ends with 5 minutes of standstill, or with the ignition (if the vehicle has shown that it has an ignition signal). It
+ * also ends with a gap during which the vehicle cannot have moved on.
  */
 export class TripFinder {
   readonly #movingFromKmh: number;

@@ -44,8 +44,8 @@ export function judgeRefresh(session: Session, parts: RefreshParts): 'valid' | '
 }
 
 /**
- * Returns the encrypted next token if this token was the last one to be spent, within the time in which a browser may
- * present it again; null otherwise.
+ * Returns the encrypted next token if this token was the last one spent, within the time in which a browser may present
+ * it again. Returns null otherwise.
  */
 export function findRepeatable({ spent }: Session, parts: RefreshParts, now: Date): string | null {
   if (spent === undefined || spent.until <= now) return null;

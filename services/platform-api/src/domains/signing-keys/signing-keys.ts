@@ -28,7 +28,7 @@ const reloadEveryMs = 1_000;
 
 const purposeOf = (kid: string): string => `signing key ${kid}`;
 
-/** The Ed25519 keys of access tokens. Two are valid at a time, so that a rotation does not log any user out. */
+/** Manages the Ed25519 keys of access tokens. Two are valid at a time, so that a rotation does not log any user out. */
 export class SigningKeys {
   readonly #deps: { readonly database: Database; readonly encryption: Encryption; readonly log: Logger };
   #loaded: Promise<Loaded> | undefined;

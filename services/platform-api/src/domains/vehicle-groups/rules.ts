@@ -11,8 +11,8 @@ interface GroupNode {
 }
 
 /**
- * The groups of an account as a tree. A group whose parent does not exist is a root. An invalid cycle ends every
- * traversal.
+ * Represents the groups of an account as a tree. A group whose parent does not exist is a root. An invalid cycle ends
+ * every traversal.
  */
 export class GroupTree<T extends GroupNode = GroupNode> {
   readonly #nodes: ReadonlyMap<number, T>;

@@ -4,8 +4,8 @@ import { vehicleCollection } from './store.ts';
 import type { VehicleDeps } from './use-cases.ts';
 
 /**
- * Returns the newest positions of the vehicles of an account, or of some of them, as the account itself sees them,
- * without vehicles that never reported.
+ * Returns the newest positions of the vehicles of an account, or of some of them, as the account itself sees them.
+ * Omits vehicles that never reported.
  */
 export async function findAccountPositions(
   deps: VehicleDeps,

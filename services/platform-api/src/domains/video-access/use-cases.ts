@@ -30,7 +30,7 @@ type CallerOf<Kind extends KnownVideoCaller['kind']> = Extract<KnownVideoCaller,
 
 /**
  * Returns what a caller may do with a device; without one, it only checks the caller. Throws 401 for a caller who is no
- * longer valid, 403 and 410 for lost access, and 404 for a device that the caller may not see.
+ * longer valid. Throws 403 and 410 for lost access, and 404 for a device that the caller may not see.
  */
 export async function authorizeVideo(
   deps: VideoAccessDeps,

@@ -8,7 +8,8 @@ const stepsAtMost = 10_000_000;
 const lastsAtMostMs = 20_000;
 
 /**
- * Budget of a long calculation. Yields to other work, and ends the calculation after too many steps or too much time.
+ * Holds the budget of a long calculation. Yields to other work, and ends the calculation after too many steps or too
+ * much time.
  */
 export class Effort {
   readonly #most: number;

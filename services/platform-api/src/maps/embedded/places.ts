@@ -35,7 +35,7 @@ export const labelOf = ({ name, state, country }: BuiltInPlace): string =>
   [...new Set([name, state, country].filter((part) => part !== ''))].join(', ');
 
 /**
- * The built-in cities (data/README.md), searched by position and by text. Loaded on first use, because most
+ * Searches the built-in cities (data/README.md) by position and by text. Loaded on first use, because most
  * installations have a provider.
  */
 export class BuiltInPlaces {

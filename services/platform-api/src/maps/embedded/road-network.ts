@@ -74,7 +74,7 @@ class Draft {
   }
 }
 
-/** Roads as a graph: each vertex is a node, and roads meet where they share one. */
+/** Represents roads as a graph: each vertex is a node, and roads meet where they share one. */
 export class RoadNetwork {
   readonly nodes: readonly Position[];
   /** The highest known speed limit, or null. */

@@ -13,7 +13,7 @@ import { type HttpProvider, unreadable } from './http-provider.ts';
 /** Half the side of the box around a bias. Places in the box come first. */
 const biasDeg = 1;
 
-/** Client of Nominatim's `/search` and `/reverse` in the format jsonv2. */
+/** Calls Nominatim's `/search` and `/reverse` in the format jsonv2. */
 export class Nominatim implements Geocoder {
   readonly name = 'nominatim';
   readonly #http: HttpProvider;

@@ -20,7 +20,7 @@ const profileNames: Readonly<Record<Profile, string>> = { car: 'driving', truck:
 /** Codes for waypoints without a route between them, or without a road nearby. */
 const nothingFound = new Set(['NoRoute', 'NoSegment', 'NoMatch', 'NoTrips']);
 
-/** Client of OSRM's `/route` and `/match`. Unlike the rest of the product, OSRM expects the longitude first. */
+/** Calls OSRM's `/route` and `/match`. Unlike the rest of the product, OSRM expects the longitude first. */
 export class Osrm implements Router, Matcher {
   readonly name = 'osrm';
   readonly #http: HttpProvider;

@@ -14,7 +14,7 @@ import { type HttpProvider, unreadable } from './http-provider.ts';
 /** Languages of Photon; it rejects others. */
 const languages = new Set(['en', 'de', 'fr']);
 
-/** Client of Photon's `/api` and `/reverse`, which return GeoJSON. */
+/** Calls Photon's `/api` and `/reverse`, which return GeoJSON. */
 export class Photon implements Geocoder, Suggester {
   readonly name = 'photon';
   readonly #http: HttpProvider;

@@ -35,7 +35,7 @@ const traceAttributes = [
   'shape',
 ];
 
-/** Client of Valhalla's `/route` and `/trace_attributes`. */
+/** Calls Valhalla's `/route` and `/trace_attributes`. */
 export class Valhalla implements Router, Matcher {
   readonly name = 'valhalla';
   readonly #http: HttpProvider;

@@ -37,8 +37,8 @@ const phaseOf = (flag: number): Phase => (flag === 1 ? 'start' : flag === 2 ? 'e
 
 /**
  * Returns the alarms of items 0x64 to 0x67 (T/JSATL 12-2017) and 0x70. The event time is that of the report, unless the
- * item has a close one of its own, so that a repeated item is the same event. The position is the item's own if it is a
- * fix. An item of another length is non-standard (vendors reuse the ids) and no alarm.
+ * item has a close one of its own. A repeated item is therefore the same event. The position is the item's own if it is
+ * a fix. An item of another length is non-standard (vendors reuse the ids) and no alarm.
  */
 export function activeSafetyEvents(report: Report, cameraUtcOffset: string): AlarmEvent[] {
   return report.extras.flatMap((extra) => {

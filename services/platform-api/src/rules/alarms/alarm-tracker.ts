@@ -29,7 +29,7 @@ const maxAttachmentAgeMs = dayMs;
 const alarmKey = ({ type, subject }: { readonly type: string; readonly subject: string }): string =>
   `${type}|${subject}`;
 
-/** Result of a report for the alarms of its vehicle: a changed copy of their state, and the findings. */
+/** Collects the result of a report for the alarms of its vehicle: a changed copy of their state, and the findings. */
 export class AlarmTracker {
   readonly #report: Report;
   readonly #context: RuleContext;

@@ -39,7 +39,7 @@ export function toArea(geofence: Geofence): Area {
   return made;
 }
 
-/** Like `depthM`, but returns negative infinity beyond the margin without measuring. */
+/** Returns the same as `depthM`, but negative infinity beyond the margin without measuring. */
 export function depthWithinBoundsM({ bounds, depthM }: Area, latitude: number, longitude: number): number {
   const isAtLatitude = latitude >= bounds.minLat && latitude <= bounds.maxLat;
   const isAtLongitude = (longitude >= bounds.minLng && longitude <= bounds.maxLng) || longitude + 360 <= bounds.maxLng;

@@ -5,7 +5,7 @@ import { type Area, toArea } from './area.ts';
 
 const none: readonly Area[] = [];
 
-/** Geofences of a vehicle, with a spatial index. */
+/** Holds the geofences of a vehicle, with a spatial index. */
 export class Areas {
   /** Concatenated codes of all. */
   readonly codes: string;

@@ -42,8 +42,8 @@ const fixesNeeded = 2;
 const timeNeededMs = 20_000;
 
 /**
- * Finds crossings of geofences. A side changes after two fixes there, or after one that no fix contradicts for 20 s;
- * fixes within the margin of the edge are undecided. A path through the area between two outside fixes reports enter
+ * Finds crossings of geofences. A side changes after two fixes there, or after one that no fix contradicts for 20 s.
+ * Fixes within the margin of the edge are undecided. A path through the area between two outside fixes reports enter
  * and exit. The first fix after a new geofence or shape sets the side silently.
  */
 export const geofenceRule: Rule<GeofenceState> = {

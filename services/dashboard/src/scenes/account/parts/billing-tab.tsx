@@ -18,7 +18,7 @@ type Months = 1 | 3 | 6 | 12 | 24;
 
 const maxOrders = 100;
 
-/** Plans that can be ordered, and the orders of the account. */
+/** Shows plans that can be ordered, and the orders of the account. */
 export function BillingTab() {
   const { t, i18n } = useTranslation('account');
   const { api } = useSession();

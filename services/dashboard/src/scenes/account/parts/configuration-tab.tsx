@@ -11,7 +11,7 @@ import '@mantine/core/styles/NumberInput.css';
 type Config = components['schemas']['GlobalConfig'];
 type Part = 'sms' | 'push' | 'email' | 'retention';
 
-/** Settings of the account, one card for each part, each saved alone. */
+/** Shows the settings of the account, one card for each part, each saved alone. */
 export function ConfigurationTab() {
   const { t } = useTranslation('account');
   const { api } = useSession();

@@ -7,7 +7,7 @@ import { Empty, Failure, Loading } from '../../../common/ui/states.tsx';
 
 const maxAccounts = 200;
 
-/** Accounts below a dealer, or all accounts for the operator's staff. One of them can be opened. */
+/** Lists the accounts below a dealer, or all accounts for the operator's staff. One of them can be opened. */
 export function CustomersTab() {
   const { t } = useTranslation('account');
   const session = useSession();

@@ -9,7 +9,7 @@ import { InvitationNotice } from './invitation-notice.tsx';
 import { InviteDialog } from './invite-dialog.tsx';
 import { UserEditor } from './user-editor.tsx';
 
-/** Users of the account: roles, invitations, second factors. */
+/** Lists the users of the account: roles, invitations, second factors. */
 export function UsersTab() {
   const { t } = useTranslation('account');
   const [query, setQuery] = useState('');

@@ -7,7 +7,7 @@ import { Empty, Failure, Loading } from '../../../common/ui/states.tsx';
 import { type MiningDevice, type MiningStatus, miningStatuses, pageSize, useMiningDevices } from '../queries.ts';
 import { MiningEditor } from './mining-editor.tsx';
 
-/** Devices under a mining permit, whose positions a partner reports. */
+/** Lists devices under a mining permit, whose positions a partner reports. */
 export function MiningTab() {
   const { t } = useTranslation('devices');
   const [text, setText] = useState('');

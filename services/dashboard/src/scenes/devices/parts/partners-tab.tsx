@@ -6,7 +6,7 @@ import { Empty, Failure, Loading } from '../../../common/ui/states.tsx';
 import { type Partner, type PartnerWithToken, usePartners } from '../queries.ts';
 import { PartnerEditor } from './partner-editor.tsx';
 
-/** Companies whose servers report devices, each with a token. */
+/** Lists companies whose servers report devices, each with a token. */
 export function PartnersTab() {
   const { t } = useTranslation('devices');
   const partners = usePartners();

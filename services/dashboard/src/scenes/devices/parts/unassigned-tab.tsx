@@ -10,7 +10,7 @@ import { type UnassignedDevice, useUnassignedDevices } from '../queries.ts';
 
 type Dialog = { readonly kind: 'find' } | { readonly kind: 'claim'; readonly imei: string };
 
-/** Terminals that connect and belong to no vehicle. The list follows them live; each becomes a vehicle. */
+/** Lists terminals that connect and belong to no vehicle. The list follows them live; each becomes a vehicle. */
 export function UnassignedTab() {
   const { t } = useTranslation('devices');
   const isAdministrator = useCan()('administration');

@@ -11,7 +11,7 @@ import { StateMark } from '../../../common/ui/marks.tsx';
 import { Failure } from '../../../common/ui/states.tsx';
 import { useSaveDriver } from '../queries.ts';
 
-/** The vehicles of a driver, which can be assigned and removed. */
+/** Lists the vehicles of a driver, which can be assigned and removed. */
 export function AssignedVehicles({ driver }: { driver: Driver }) {
   const { t } = useTranslation('drivers');
   const can = useCan();

@@ -10,7 +10,7 @@ import { Age } from '../../../common/ui/age.tsx';
 import { Failure, Loading } from '../../../common/ui/states.tsx';
 import { type DocumentType, documentTypes, type StoredDocument, useDocuments, useStoreDocument } from '../queries.ts';
 
-/** Stored files of a driver, which are encrypted; each download is in the audit log. */
+/** Lists the stored files of a driver, which are encrypted; each download is in the audit log. */
 export function Documents({ driver }: { driver: Driver }) {
   const { t } = useTranslation('drivers');
   const documents = useDocuments(driver.id);

@@ -7,7 +7,7 @@ import { SeverityMark, toSeverity } from '../../../common/ui/marks.tsx';
 import { Failure, Loading } from '../../../common/ui/states.tsx';
 import { useDriverEvents } from '../queries.ts';
 
-/** The newest events of a driver. */
+/** Shows the newest events of a driver. */
 export function DriverEvents({ driver }: { driver: Driver }) {
   const { t } = useTranslation('drivers');
   const events = useDriverEvents(driver.id);

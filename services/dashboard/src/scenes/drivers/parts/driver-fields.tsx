@@ -12,7 +12,7 @@ interface DriverFieldsProps {
 
 type TextField = Exclude<DriverField, 'status'>;
 
-/** The fields of a driver: person, licence, emergency contact. */
+/** Shows the fields of a driver: person, licence, emergency contact. */
 export function DriverFields({ form, read }: DriverFieldsProps) {
   const { t } = useTranslation('drivers');
   const props = (field: TextField) => {

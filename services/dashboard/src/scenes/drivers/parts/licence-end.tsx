@@ -4,7 +4,7 @@ import type { Driver } from '../../../common/fleet/vehicle.ts';
 import { getServerTimeMs } from '../../../common/format/clock.ts';
 import { findLicenceDays, toLicenceState } from '../model.ts';
 
-/** The last day of the licence, marked if it is near or past. */
+/** Shows the last day of the licence, marked if it is near or past. */
 export function LicenceEnd({ driver }: { driver: Driver }) {
   const { t, i18n } = useTranslation('drivers');
   const days = findLicenceDays(driver, getServerTimeMs());

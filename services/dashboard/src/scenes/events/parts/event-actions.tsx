@@ -11,7 +11,7 @@ import { readNumber } from '../model.ts';
 
 const clipMs = 15_000;
 
-/** What to do about an event: live video, the day, a clip, sharing and deliveries. */
+/** Shows what to do about an event: live video, the day, a clip, sharing and deliveries. */
 export function EventActions({ event }: { event: EventRecord }) {
   const { t } = useTranslation('events');
   const format = useFormat();

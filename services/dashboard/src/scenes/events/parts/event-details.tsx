@@ -19,7 +19,7 @@ interface EventDetailsProps {
   readonly onClose: () => void;
 }
 
-/** One event: what happened, where, its pictures and clips, and the acknowledgement. */
+/** Shows one event: what happened, where, its pictures and clips, and the acknowledgement. */
 export function EventDetails({ id, row, onClose }: EventDetailsProps) {
   const { t } = useTranslation('events');
   const event = useEvent(

@@ -9,7 +9,7 @@ import { useTrack } from '../track.ts';
 /** Times may differ by the delay of a network; below this it is not worth a line. */
 const lateMs = 1_000;
 
-/** The facts of an event, with the speed and the ignition that the vehicle reported then. */
+/** Shows the facts of an event, with the speed and the ignition that the vehicle reported then. */
 export function EventFacts({ event }: { event: EventRecord }) {
   const { t } = useTranslation('events');
   const format = useFormat();

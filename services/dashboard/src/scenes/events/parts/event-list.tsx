@@ -13,7 +13,7 @@ interface EventListProps {
   readonly onOpen: (id: number) => void;
 }
 
-/** The rows of the inbox, with check marks for the open ones. */
+/** Shows the rows of the inbox, with check marks for the open ones. */
 export function EventList({ rows, selectedId, chosen, onToggle, onOpen }: EventListProps) {
   const { t } = useTranslation('events');
   const openIds = rows.flatMap(({ events }) => events.filter(isOpen).map(({ id }) => id));

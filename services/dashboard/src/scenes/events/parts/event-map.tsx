@@ -3,7 +3,7 @@ import type { EventRecord } from '../../../common/events/event-record.ts';
 import { MapView } from '../../../common/map/map-view.tsx';
 import { useTrack } from '../track.ts';
 
-/** The place of an event, with the track of two minutes around it. Renders nothing without a place. */
+/** Shows the place of an event, with the track of two minutes around it. Renders nothing without a place. */
 export function EventMap({ event }: { event: EventRecord }) {
   const { track } = useTrack(event);
   const { id, vehicle_no: label, location } = event;

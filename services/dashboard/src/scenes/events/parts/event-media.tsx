@@ -5,7 +5,7 @@ import type { EventRecord } from '../../../common/events/event-record.ts';
 
 type EventFile = EventRecord['media'][number];
 
-/** The pictures and clips of an event. A clip plays where it is. */
+/** Shows the pictures and clips of an event. A clip plays where it is. */
 export function EventMedia({ event }: { event: EventRecord }) {
   const { t } = useTranslation('events');
   if (event.media.length === 0) return null;

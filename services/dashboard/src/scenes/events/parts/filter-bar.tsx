@@ -13,7 +13,7 @@ interface FilterBarProps {
   readonly onChange: (search: EventsSearch) => void;
 }
 
-/** Filters of the inbox. Types are those that occur among the other filters. */
+/** Shows the filters of the inbox. Types are those that occur among the other filters. */
 export function FilterBar({ search, onChange }: FilterBarProps) {
   const { t } = useTranslation('events');
   const { type, ...others } = search;

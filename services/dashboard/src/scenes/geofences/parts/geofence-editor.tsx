@@ -25,7 +25,7 @@ interface GeofenceEditorProps {
   readonly onClose: () => void;
 }
 
-/** One geofence: its form for users who may change it, else its facts; terminals and events. */
+/** Shows one geofence: its form for users who may change it, else its facts; terminals and events. */
 export function GeofenceEditor({ id, editing, onClose }: GeofenceEditorProps) {
   const { t } = useTranslation('geofences');
   const can = useCan();

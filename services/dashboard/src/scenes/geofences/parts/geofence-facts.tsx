@@ -5,7 +5,7 @@ import type { Geofence } from '../model.ts';
 
 const m2PerHectare = 10_000;
 
-/** Facts of a geofence beside its form; all of them for a user who cannot edit. */
+/** Shows the facts of a geofence beside its form; all of them for a user who cannot edit. */
 export function GeofenceFacts({ geofence, isDetailed }: { geofence: Geofence; isDetailed: boolean }) {
   const { t, i18n } = useTranslation('geofences');
   const format = useFormat();

@@ -9,7 +9,7 @@ import { type GeofenceForm, geofenceEvents } from '../model.ts';
 
 type Form = UseFormReturnType<GeofenceForm>;
 
-/** Name, events and times of a geofence. */
+/** Shows name, events and times of a geofence. */
 export function RecordFields({ form }: { form: Form }) {
   const { t } = useTranslation('geofences');
   const { values } = form;

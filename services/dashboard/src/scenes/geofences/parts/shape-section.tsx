@@ -12,7 +12,7 @@ interface ShapeSectionProps {
   readonly errors: Readonly<Record<string, unknown>>;
 }
 
-/** The shape in numbers, and how to draw it. */
+/** Shows the shape in numbers, and how to draw it. */
 export function ShapeSection({ kind, editing: { shape, drawing, hasMap, actions }, errors }: ShapeSectionProps) {
   const { t } = useTranslation('geofences');
   const fault = [errors['coordinates'], errors['type']].find((each) => typeof each === 'string');

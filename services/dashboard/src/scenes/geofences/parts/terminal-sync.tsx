@@ -3,7 +3,7 @@ import { useTranslation } from 'react-i18next';
 import { useVehicles } from '../../../common/fleet/queries.ts';
 import type { Geofence } from '../model.ts';
 
-/** States of the area in the memory of each terminal. */
+/** Shows the states of the area in the memory of each terminal. */
 export function TerminalSync({ geofence }: { geofence: Geofence }) {
   const { t } = useTranslation('geofences');
   const { data: vehicles = [] } = useVehicles();

@@ -26,7 +26,7 @@ interface FleetListProps {
   readonly onSelect: (id: number) => void;
 }
 
-/** Folders and vehicles in one list that renders only the rows on screen. */
+/** Shows folders and vehicles in one list that renders only the rows on screen. */
 export function FleetList(props: FleetListProps) {
   const { t } = useTranslation('map');
   const scroller = useRef<HTMLDivElement>(null);

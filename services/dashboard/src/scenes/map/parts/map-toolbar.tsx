@@ -10,7 +10,7 @@ interface MapToolbarProps {
   readonly onNearest: () => void;
 }
 
-/** Layers, fit, and the nearest vehicles to the middle of the map. */
+/** Offers layers, fit, and the nearest vehicles to the middle of the map. */
 export function MapToolbar({ overlays, onOverlays, onFit, onNearest }: MapToolbarProps) {
   const { t } = useTranslation('map');
   const toggle = (name: OverlayName): void =>

@@ -20,7 +20,7 @@ interface VehiclePanelProps {
   readonly onClose: () => void;
 }
 
-/** Facts and actions of the selected vehicle. */
+/** Shows the facts and actions of the selected vehicle. */
 export function VehiclePanel({ vehicleId, isFollowing, onFollow, onClose }: VehiclePanelProps) {
   const { t } = useTranslation('map');
   const vehicle = useVehicle(vehicleId);

@@ -14,7 +14,7 @@ interface FilesProps {
   readonly renderPages: (total: number) => ReactNode;
 }
 
-/** Pictures or videos of a vehicle with thumbnails. A click opens the viewer. */
+/** Shows the pictures or videos of a vehicle with thumbnails. A click opens the viewer. */
 export function Files({ vehicleId, kind, page, renderPages }: FilesProps) {
   const { t } = useTranslation('media');
   const format = useFormat();

@@ -4,7 +4,7 @@ import { useTranslation } from 'react-i18next';
 import { getNotificationChoice, setNotificationChoice } from '../../../common/alerts/browser-notifications.ts';
 import { playCriticalSound } from '../../../common/alerts/critical-sound.ts';
 
-/** Notifications of this browser, whose permission is requested by the click, and a sample of the sound. */
+/** Offers the notifications of this browser, whose permission is requested by the click, and a sample of the sound. */
 export function BrowserNotifications() {
   const { t } = useTranslation('profile');
   const [choice, setChoice] = useState(getNotificationChoice);

@@ -12,7 +12,7 @@ type Notifications = Preferences['notifications'];
 const channels = ['push', 'sms', 'email', 'sound'] as const;
 const defaultQuietHours = { from: '22:00', to: '06:00' };
 
-/** Channels and quiet hours of the user, and the types of events of each vehicle. */
+/** Shows the channels and quiet hours of the user, and the types of events of each vehicle. */
 export function NotificationsTab() {
   const { t } = useTranslation('profile');
   const { api } = useSession();

@@ -10,7 +10,7 @@ import '@mantine/core/styles/Fieldset.css';
 
 const severities = ['critical', 'warning', 'info'] as const;
 
-/** Types of events that the user receives of one vehicle. */
+/** Shows the types of events that the user receives of one vehicle. */
 export function VehicleNotifications() {
   const { t } = useTranslation('profile');
   const vehicles = useVehicles();

@@ -18,7 +18,7 @@ import {
 
 const everything: DeliveryFilter = { status: '', type: '', imei: '', hours: 24, offset: 0 };
 
-/** Deliveries of a webhook: filters, attempts, and everything that sends again. */
+/** Lists the deliveries of a webhook: filters, attempts, and everything that sends again. */
 export function Deliveries({ webhook, onClose }: { webhook: Webhook; onClose: () => void }) {
   const { t } = useTranslation('profile');
   const [filter, setFilter] = useState(everything);

@@ -6,7 +6,7 @@ import { Failure, Loading } from '../../../common/ui/states.tsx';
 import { toAdviceKey, toCurl, toOutcomeText } from './model.ts';
 import { type Attempt, type DeliveryDetails, useDelivery, useRetryDelivery, type Webhook } from './queries.ts';
 
-/** Attempts of a delivery, each with advice, and the request that was sent. */
+/** Shows the attempts of a delivery, each with advice, and the request that was sent. */
 export function DeliveryDetailsPanel({ webhook, deliveryId }: { webhook: Webhook; deliveryId: string }) {
   const { t } = useTranslation('profile');
   const delivery = useDelivery(webhook.id, deliveryId);

@@ -12,7 +12,7 @@ interface DeliveryFiltersProps {
   readonly onChange: (filter: DeliveryFilter) => void;
 }
 
-/** Filters of a list of deliveries: status, type, vehicle and time span. */
+/** Shows the filters of a list of deliveries: status, type, vehicle and time span. */
 export function DeliveryFilters({ filter, onChange }: DeliveryFiltersProps) {
   const { t } = useTranslation('profile');
   const types = useNotificationTypes();

@@ -11,7 +11,7 @@ interface HeaderFieldsProps {
   readonly onChange?: (rows: HeaderRow[]) => void;
 }
 
-/** Headers that a webhook sends in addition to the platform's own. */
+/** Edits the headers that a webhook sends in addition to the platform's own. */
 export function HeaderFields({ value = [], error, onChange }: HeaderFieldsProps) {
   const { t } = useTranslation('profile');
   const change = (index: number, row: Partial<HeaderRow>): void =>

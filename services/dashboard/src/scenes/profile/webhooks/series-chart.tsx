@@ -10,7 +10,7 @@ interface Bucket {
 const barWidth = 8;
 const height = 28;
 
-/** Bars of the deliveries of the last day, failed ones on top. The text beside it has the sums. */
+/** Draws bars of the deliveries of the last day, failed ones on top. The text beside it has the sums. */
 export function SeriesChart({ series }: { series: readonly Bucket[] }) {
   const { t } = useTranslation('profile');
   const most = Math.max(1, ...series.map(({ succeeded, failed, skipped }) => succeeded + failed + skipped));

@@ -22,7 +22,7 @@ type Open =
   | { readonly dialog: 'add'; readonly webhook: null }
   | { readonly dialog: WebhookDialog; readonly webhook: Webhook };
 
-/** Webhooks of the user, with everything that can be done with them. */
+/** Lists the webhooks of the user, with everything that can be done with them. */
 export function WebhooksTab() {
   const { t } = useTranslation('profile');
   const webhooks = useWebhooks();

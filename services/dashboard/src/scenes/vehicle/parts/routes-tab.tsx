@@ -11,7 +11,7 @@ import { Empty, Failure, Loading } from '../../../common/ui/states.tsx';
 /** Progress changes with each position. */
 const refreshMs = 10_000;
 
-/** Routes of the vehicle with its progress and time of arrival. */
+/** Lists the routes of the vehicle with its progress and time of arrival. */
 export function RoutesTab({ vehicle }: { vehicle: Vehicle }) {
   const { t } = useTranslation('vehicle');
   const { api } = useSession();

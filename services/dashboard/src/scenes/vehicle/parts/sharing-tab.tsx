@@ -7,7 +7,7 @@ import { ShareLinks } from '../../../common/sharing/share-links.tsx';
 import { SharedUsers } from '../../../common/sharing/shared-users.tsx';
 import { NoPermission } from '../../../common/ui/no-permission.tsx';
 
-/** Users who see the vehicle, and links for guests. */
+/** Lists users who see the vehicle, and links for guests. */
 export function SharingTab({ vehicle }: { vehicle: Vehicle }) {
   const { t } = useTranslation('vehicle');
   const can = useCan();

@@ -11,7 +11,7 @@ import { useBulk } from './use-bulk.ts';
 
 type Action = 'group' | 'text' | 'share' | 'delete';
 
-/** Actions for the selected vehicles. */
+/** Offers the actions for the selected vehicles. */
 export function BulkBar({ vehicles, onDone }: { vehicles: readonly Vehicle[]; onDone: () => void }) {
   const { t } = useTranslation('vehicles');
   const can = useCan();

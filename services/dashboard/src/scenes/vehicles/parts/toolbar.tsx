@@ -17,7 +17,7 @@ interface ToolbarProps {
   readonly names: Names;
 }
 
-/** Filters and columns of the table. */
+/** Shows the filters and columns of the table. */
 export function Toolbar({ search, onChange, names }: ToolbarProps) {
   const { t } = useTranslation('vehicles');
   const set = (part: Record<string, unknown>): void => onChange(parseVehiclesSearch({ ...search, ...part }));

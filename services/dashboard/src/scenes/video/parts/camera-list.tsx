@@ -25,7 +25,7 @@ function camerasOf({ id, channels }: Vehicle): (Camera & { name: string })[] {
 const labelOf = (channelId: number, name: string): string =>
   name === String(channelId) ? name : `${channelId} ${name}`;
 
-/** Cameras of all vehicles, to put into tiles. */
+/** Lists the cameras of all vehicles, to put into tiles. */
 export function CameraList({ vehicles, isVisible, onToggle }: CameraListProps) {
   const { t } = useTranslation('video');
   const positions = useLivePositions();

@@ -68,12 +68,14 @@ export const signatureInvalidError = (cause?: unknown): AppError =>
 export const notConfiguredError = (name: string): AppError =>
   new AppError('provider_not_configured', `The payment gateway ${name} is not configured.`);
 
-/** A failure of the gateway itself, which the circuit breaker counts. Rejected requests do not count. */
+/** Thrown for a failure of the gateway itself, which the circuit breaker counts. Rejected requests do not count. */
 export class GatewayError extends Error {
   override readonly name = 'GatewayError';
 }
 
-/** A circuit breaker around all calls of a gateway. Throws 502 if a call fails and 503 while the breaker is open. */
+/**
+ * Puts a circuit breaker around all calls of a gateway. Throws 502 if a call fails and 503 while the breaker is open.
+ */
 export class GatewayBreaker {
   readonly #breaker: CircuitBreaker<[() => Promise<unknown>]>;
 
