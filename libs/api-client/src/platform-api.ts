@@ -832,7 +832,7 @@ export type paths = {
             cookie?: never;
         };
         /**
-         * Get the recording that a camera plays
+         * Get the recording being played
          * @description Returns the window, the position, who started it, and URLs to watch along.
          *
          *     Roles: `superadmin`, `dealer`, `owner`, `admin`, `manager`, `viewer`, `driver`. The key requires the scope `video`.
@@ -862,7 +862,7 @@ export type paths = {
         get?: never;
         put?: never;
         /**
-         * Control a recording that a camera plays
+         * Control the recording being played
          * @description Pauses, continues, speeds up, seeks or stops the recording that the caller started.
          *
          *     Roles: `superadmin`, `dealer`, `owner`, `admin`, `manager`, `viewer`, `driver`. The key requires the scope `video`.
@@ -14144,7 +14144,7 @@ export interface operations {
                     "application/json": components["schemas"]["ApiError"];
                 };
             };
-            /** @description The device did not respond in time. */
+            /** @description The device did not reply in time. */
             504: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -14313,7 +14313,7 @@ export interface operations {
                     "application/json": components["schemas"]["ApiError"];
                 };
             };
-            /** @description The device did not respond in time. */
+            /** @description The device did not reply in time. */
             504: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];

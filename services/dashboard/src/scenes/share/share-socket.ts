@@ -1,7 +1,7 @@
 import { reconnectDelayMs } from '../../common/live/reconnect-delay.ts';
 
 /** Position of the vehicle of a share link. */
-export interface SharedLocation {
+interface SharedLocation {
   readonly latitude: number;
   readonly longitude: number;
   readonly speed: number;
@@ -11,7 +11,7 @@ export interface SharedLocation {
 }
 
 /** State of the vehicle of a share link. */
-export interface SharedStatus {
+interface SharedStatus {
   readonly state: 'moving' | 'idle' | 'stopped' | 'offline' | 'never_connected';
   readonly state_since: number | null;
 }
