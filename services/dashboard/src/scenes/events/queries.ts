@@ -148,6 +148,14 @@ export function useAcknowledge() {
   });
 }
 
+/** Reads an event again when one of its files or thumbnails has arrived. */
+function refreshFiles(
+  queries: QueryClient,
+  { notification_id: id }: { readonly notification_id: number | null },
+): void {
+  if (id !== null) void queries.invalidateQueries({ queryKey: ['getNotification', id] });
+}
+
 /**
  * Keeps the lists current. Acknowledgements of other users change the rows. New events wait, so that nothing moves
  * under the pointer. Returns their number and a function that reads them.
@@ -160,6 +168,7 @@ export function useLiveInbox(search: EventsSearch, isEmpty: boolean): { newCount
     void queries.invalidateQueries({ queryKey: [listKey] });
   };
   useLiveEvents(({ type, data }) => {
+    if (type === 'media') refreshFiles(queries, data as { readonly notification_id: number | null });
     if (type !== 'notification') return;
     const changed = data as LiveNotification;
     const { id, acknowledged_at, acknowledged_by, attributes } = changed;
