@@ -195,8 +195,8 @@ describe('changing a webhook', () => {
     await card('First window').waitFor();
     await second.getByLabel('Name', { exact: true }).fill('Second window');
     await second.getByRole('button', { name: 'Save' }).click();
-    await second.getByRole('alert').getByText('This webhook was changed elsewhere').waitFor();
-    await second.getByText(/name First window/).waitFor();
+    const conflict = second.getByRole('alert').filter({ hasText: 'Somebody else has changed this record' });
+    await conflict.getByRole('row', { name: 'Name Second window First window' }).waitFor();
     await second.getByRole('button', { name: 'Keep mine' }).click();
     await second.getByRole('listitem', { name: 'Second window' }).waitFor();
     await second.close();
