@@ -55,14 +55,14 @@ const idOfPage = (): number => Number(/\/(\d+)$/.exec(new URL(page.url()).pathna
 
 /** Saves the form and returns the stored record of the page that opens. */
 async function create(folder: 'geofences' | 'routes'): Promise<PlatformRecord> {
-  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
   await page.waitForURL(new RegExp(`/${folder}/\\d+`));
   return client.requestData(`/${folder}/${idOfPage()}`);
 }
 
 /** Saves the changed form and waits for the confirmation. */
 async function save(): Promise<void> {
-  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
   await page.getByText('Saved', { exact: true }).waitFor();
 }
 
@@ -196,7 +196,7 @@ describe('the geofences of an account', () => {
     await place.focus();
     await page.keyboard.press('Enter');
     await page.getByRole('button', { name: /^Centre/ }).waitFor();
-    await page.getByRole('button', { name: 'Save' }).focus();
+    await page.getByRole('button', { name: 'Save', exact: true }).focus();
     await page.keyboard.press('Enter');
     await page
       .getByText('This value has the wrong form.')
@@ -216,7 +216,7 @@ describe('the geofences of an account', () => {
     const id = idOfPage();
     await page.getByLabel('Name').fill('Mine');
     await client.update(`/geofences/${id}`, { name: 'Theirs', radius_m: 500 });
-    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
     const row = page.getByRole('row', { name: /Name/ });
     await row.waitFor();
     expect(await row.innerText()).toMatch(/Mine\s+Theirs/);
@@ -244,6 +244,48 @@ describe('the geofences of an account', () => {
   });
 });
 
+describe('the routes of an account', () => {
+  const end: MapPosition = [22.5385, 114.068];
+  const waypoints: MapPosition[] = [[22.541, 114.0506], [22.5407, 114.0597], end];
+
+  it('are drawn by waypoints and snapped to roads', async () => {
+    await open(`/routes?${at}`);
+    await page.getByText('There are no routes yet').waitFor();
+    expect(await findAccessibilityFaults(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Add a route' }).click();
+    await pointer.waitUntilDrawing();
+    for (const waypoint of [...waypoints, end]) await pointer.click(waypoint);
+    await page.getByRole('button', { name: /^Corner 3/ }).waitFor();
+    await page.getByRole('button', { name: 'Snap to roads' }).click();
+    await page.getByText('3 of 3 waypoints are on a road.').waitFor();
+    await page.getByRole('region', { name: 'Route', exact: true }).getByLabel('Name').fill('Harbour run');
+    const stored = await create('routes');
+    expect(stored).toMatchObject({ name: 'Harbour run', path_source: 'client' });
+    const placed = (stored['waypoints'] as { lat: number; lng: number }[]).map(({ lat, lng }) => [lat, lng] as const);
+    expectPositions(placed, waypoints);
+    // The path has the bend of the road between two waypoints.
+    expect((stored['path'] as MapPosition[]).length).toBeGreaterThan(waypoints.length);
+    await page.getByRole('region', { name: 'Toll gates' }).getByText('Sample gate Shennan').waitFor();
+    expect(await findAccessibilityFaults(page)).toEqual([]);
+  });
+
+  it('have progress, a time of arrival and a deviation of a linked vehicle', async () => {
+    const vehicles = page.getByRole('region', { name: 'Vehicles on the route' });
+    await vehicles.getByLabel('Another vehicle').selectOption({ label: 'PLACE1' });
+    await vehicles.getByRole('button', { name: 'Link', exact: true }).click();
+    await vehicles.getByRole('link', { name: 'PLACE1' }).waitFor();
+    await driveTo([22.5407, 114.0597]);
+    await vehicles.getByText('On the route').waitFor();
+    await vehicles.getByText(/left .*arrives/).waitFor();
+    await takePictures(page, 'route');
+    await driveTo(outside);
+    await vehicles.getByText('Off the route').waitFor();
+    await page.getByRole('list', { name: 'Newest events' }).getByText('left the route').first().waitFor();
+    const events = await client.listAll(`/notifications?type=route_deviation&vehicle_id=${vehicleId}`);
+    expect(events.length).toBeGreaterThan(0);
+  });
+});
+
 describe('a user without the permission', () => {
   it('reads geofences and is not offered to change them', async () => {
     const email = `viewer-${process.pid}@fleet.example`;
@@ -256,7 +298,7 @@ describe('a user without the permission', () => {
       await window.goto(`${other.baseUrl}/geofences`);
       await window.getByRole('list', { name: 'Geofences' }).getByText('Yard').click();
       await window.getByText('Vehicles inside').waitFor();
-      expect(await window.getByRole('button', { name: 'Save' }).count()).toBe(0);
+      expect(await window.getByRole('button', { name: 'Save', exact: true }).count()).toBe(0);
       await window.goto(`${other.baseUrl}/geofences/new`);
       await window.getByText('Your role cannot open this page').waitFor();
       expect(other.faults).toEqual([]);

@@ -17,6 +17,7 @@ import { parseGeofencesSearch } from './scenes/geofences/search.ts';
 import { parseMapSearch } from './scenes/map/search.ts';
 import { parseMediaSearch } from './scenes/media/search.ts';
 import { parseProfileSearch } from './scenes/profile/search.ts';
+import { parseRoutesSearch } from './scenes/routes/search.ts';
 import { parseVehiclesSearch } from './scenes/vehicles/search.ts';
 import { parseVideoSearch } from './scenes/video/search.ts';
 
@@ -167,6 +168,13 @@ const geofencesRoute = createRoute({
   component: lazyRouteComponent(() => import('./scenes/geofences/page.tsx'), 'GeofencesPage'),
 });
 
+const routesRoute = createRoute({
+  getParentRoute: () => appRoute,
+  path: '/routes/{-$routeId}',
+  validateSearch: parseRoutesSearch,
+  component: lazyRouteComponent(() => import('./scenes/routes/page.tsx'), 'RoutesPage'),
+});
+
 const profileRoute = createRoute({
   getParentRoute: () => appRoute,
   path: '/profile/{-$tab}',
@@ -213,6 +221,7 @@ const routeTree = rootRoute.addChildren([
     sharingRoute,
     devicesRoute,
     geofencesRoute,
+    routesRoute,
     profileRoute,
     accountRoute,
     messagesRoute,

@@ -12,7 +12,7 @@ import type { Bounds, Position, Shape, ShapeKind } from './shapes.ts';
 import type { MapVehicle } from './vehicle-map-layers.ts';
 
 /** A point beside the places, such as a toll gate. */
-interface PlaceMark {
+export interface PlaceMark {
   readonly name: string;
   readonly position: Position;
   /** The corner that has the keyboard. */
