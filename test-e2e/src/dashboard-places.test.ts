@@ -284,6 +284,17 @@ describe('the routes of an account', () => {
     const events = await client.listAll(`/notifications?type=route_deviation&vehicle_id=${vehicleId}`);
     expect(events.length).toBeGreaterThan(0);
   });
+
+  it('are changed, and deleted after a confirmation', async () => {
+    const id = idOfPage();
+    await page.getByRole('region', { name: 'Route', exact: true }).getByLabel('Name').fill('Night run');
+    await save();
+    expect(await client.requestData(`/routes/${id}`)).toMatchObject({ name: 'Night run' });
+    await page.getByRole('button', { name: 'Delete', exact: true }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete', exact: true }).click();
+    await page.getByText('There are no routes yet').waitFor();
+    expect(await client.listAll('/routes')).toEqual([]);
+  });
 });
 
 describe('a user without the permission', () => {

@@ -143,8 +143,8 @@ export function useProgress(routeId: number, vehicleIds: readonly number[]) {
   });
 }
 
-/** Links a vehicle to a route, or removes the link. */
-export function useLink(routeId: number) {
+/** Links a vehicle to a route, or removes the link. `onLinked` receives the route after the change. */
+export function useLink(routeId: number, onLinked: (route: Route) => void) {
   const { api } = useSession();
   const queries = useQueryClient();
   return useMutation({
@@ -154,9 +154,12 @@ export function useLink(routeId: number) {
         ? api.POST('/api/vehicles/{vehicleId}/unlink-route', request)
         : api.POST('/api/vehicles/{vehicleId}/link-route', request);
     },
-    onSettled: () =>
-      Promise.all(
+    onSettled: async () => {
+      await Promise.all(
         ['getRoute', 'listRoutes', 'listLinkedRoutes'].map((key) => queries.invalidateQueries({ queryKey: [key] })),
-      ),
+      );
+      const route = queries.getQueryData<Route>(['getRoute', routeId]);
+      if (route !== undefined) onLinked(route);
+    },
   });
 }

@@ -9,14 +9,20 @@ import { Failure } from '../../../common/ui/states.tsx';
 import type { Route } from '../model.ts';
 import { useLink, useProgress } from '../queries.ts';
 
-/** The vehicles of a route with progress and time of arrival. */
-export function LinkedVehicles({ route }: { route: Route }) {
+interface LinkedVehiclesProps {
+  readonly route: Route;
+  /** Receives the route after a link was added or removed. */
+  readonly onLinked: (route: Route) => void;
+}
+
+/** Lists the vehicles of a route with progress and time of arrival. */
+export function LinkedVehicles({ route, onLinked }: LinkedVehiclesProps) {
   const { t } = useTranslation('routes');
   const can = useCan();
   const format = useFormat();
   const { data: vehicles = [] } = useVehicles();
   const progress = useProgress(route.id, route.vehicle_ids);
-  const link = useLink(route.id);
+  const link = useLink(route.id, onLinked);
   const names = new Map(vehicles.map(({ id, vehicle_no: no }) => [id, no]));
   return (
     <section aria-label={t('vehicles')}>

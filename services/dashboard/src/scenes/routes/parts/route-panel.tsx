@@ -120,7 +120,7 @@ function RouteDetails({ route, editing, onPreview, onClose }: RouteDetailsProps)
         })}{' '}
         {t(`source.${route.path_source}`)}
       </Text>
-      <LinkedVehicles route={route} />
+      <LinkedVehicles route={route} onLinked={(newest) => setLoaded((before) => withOwnLink(before, newest))} />
       <TollGates gates={gates} />
       {mayChange ? (
         <RouteFormPanel
@@ -142,4 +142,10 @@ function RouteDetails({ route, editing, onPreview, onClose }: RouteDetailsProps)
       ) : null}
     </>
   );
+}
+
+/** Returns the loaded route after a link of this page. A change of somebody else in between remains a conflict. */
+function withOwnLink(loaded: Route, newest: Route): Route {
+  if (newest.version !== loaded.version + 1) return loaded;
+  return { ...loaded, version: newest.version, vehicle_ids: newest.vehicle_ids };
 }
