@@ -5,7 +5,8 @@ import { type ReactNode, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Empty } from '../ui/states.tsx';
 
-interface Place {
+/** What a list needs of a geofence or a route. */
+export interface Place {
   readonly id: number;
   readonly name: string;
   readonly color: string | null;

@@ -1,4 +1,3 @@
-import { Button } from '@mantine/core';
 import { IconCircle, IconPolygon, IconRoute } from '@tabler/icons-react';
 import { getRouteApi } from '@tanstack/react-router';
 import { useMemo } from 'react';
@@ -8,12 +7,11 @@ import { PlaceMap } from '../../common/map/place-map.tsx';
 import type { ShapeKind } from '../../common/map/shapes.ts';
 import { useDelayed } from '../../common/map/use-delayed.ts';
 import { useFirstBounds, useMapVehicles } from '../../common/map/use-map-vehicles.ts';
-import { PlaceList } from '../../common/places/place-list.tsx';
 import { PlacesLayout } from '../../common/places/places-layout.tsx';
+import { PlacesPanel } from '../../common/places/places-panel.tsx';
 import { focusMarks, useShape, widthOf } from '../../common/places/use-shape.ts';
 import { useCan } from '../../common/session/session-context.ts';
 import { NoPermission } from '../../common/ui/no-permission.tsx';
-import { Empty, Failure, Loading } from '../../common/ui/states.tsx';
 import { boundsOfGeofences, type Geofence, toFeatures } from './model.ts';
 import { GeofenceEditor } from './parts/geofence-editor.tsx';
 import { NewGeofence } from './parts/new-geofence.tsx';
@@ -114,32 +112,19 @@ interface GeofenceListProps {
 
 function GeofenceList({ geofences, query, onQuery, onOpen }: GeofenceListProps) {
   const { t } = useTranslation('geofences');
-  const can = useCan();
-  if (geofences.isPending) return <Loading />;
-  if (geofences.isError) return <Failure error={geofences.error} onRetry={() => void geofences.refetch()} />;
-  const add = can('fleet') ? <Button onClick={() => onOpen(newId)}>{t('add')}</Button> : null;
-  if (geofences.data.length === 0)
-    return (
-      <Empty title={t('empty')}>
-        <p>{t('emptyText')}</p>
-        {add}
-      </Empty>
-    );
   return (
-    <>
-      {add}
-      <PlaceList
-        label={t('title')}
-        items={geofences.data}
-        query={query}
-        onQuery={onQuery}
-        onOpen={onOpen}
-        describe={({ type, inside_count: count }) => `${t(`kind.${type}`)}, ${t('inside', { count })}`}
-        icon={({ type }) => {
-          const Icon = icons[type];
-          return <Icon size={20} aria-hidden />;
-        }}
-      />
-    </>
+    <PlacesPanel
+      places={geofences}
+      texts={{ title: t('title'), add: t('add'), empty: t('empty'), emptyText: t('emptyText') }}
+      query={query}
+      onQuery={onQuery}
+      onOpen={onOpen}
+      onAdd={() => onOpen(newId)}
+      describe={({ type, inside_count: count }) => `${t(`kind.${type}`)}, ${t('inside', { count })}`}
+      icon={({ type }) => {
+        const Icon = icons[type];
+        return <Icon size={20} aria-hidden />;
+      }}
+    />
   );
 }

@@ -1,4 +1,3 @@
-import { Button } from '@mantine/core';
 import { IconRoute } from '@tabler/icons-react';
 import { getRouteApi } from '@tanstack/react-router';
 import { useMemo, useState } from 'react';
@@ -8,12 +7,11 @@ import { formatPlace, type MapPlace, parsePlace } from '../../common/map/map-pla
 import { PlaceMap, type PlaceMark } from '../../common/map/place-map.tsx';
 import { useDelayed } from '../../common/map/use-delayed.ts';
 import { useFirstBounds, useMapVehicles } from '../../common/map/use-map-vehicles.ts';
-import { PlaceList } from '../../common/places/place-list.tsx';
 import { PlacesLayout } from '../../common/places/places-layout.tsx';
+import { PlacesPanel } from '../../common/places/places-panel.tsx';
 import { focusMarks, useShape } from '../../common/places/use-shape.ts';
 import { useCan } from '../../common/session/session-context.ts';
 import { NoPermission } from '../../common/ui/no-permission.tsx';
-import { Empty, Failure, Loading } from '../../common/ui/states.tsx';
 import { boundsOfRoutes, type Route, toFeatures } from './model.ts';
 import { NewRoute, RoutePanel } from './parts/route-panel.tsx';
 import type { Preview } from './preview.ts';
@@ -25,7 +23,7 @@ const noRoutes: readonly Route[] = [];
 const noMarks: readonly PlaceMark[] = [];
 const newId = 'new';
 
-/** Routes beside a map: the list, one route, or a new one. */
+/** Shows routes beside a map: the list, one route, or a new one. */
 export function RoutesPage() {
   const { t } = useTranslation('routes');
   const { routeId } = route.useParams();
@@ -114,32 +112,19 @@ interface RouteListProps {
 
 function RouteList({ routes, query, onQuery, onOpen }: RouteListProps) {
   const { t } = useTranslation('routes');
-  const can = useCan();
   const format = useFormat();
-  if (routes.isPending) return <Loading />;
-  if (routes.isError) return <Failure error={routes.error} onRetry={() => void routes.refetch()} />;
-  const add = can('fleet') ? <Button onClick={() => onOpen(newId)}>{t('add')}</Button> : null;
-  if (routes.data.length === 0)
-    return (
-      <Empty title={t('empty')}>
-        <p>{t('emptyText')}</p>
-        {add}
-      </Empty>
-    );
   return (
-    <>
-      {add}
-      <PlaceList
-        label={t('title')}
-        items={routes.data}
-        query={query}
-        onQuery={onQuery}
-        onOpen={onOpen}
-        describe={({ distance_m: lengthM, vehicle_ids: ids }) =>
-          `${format.distance(lengthM / 1_000)}, ${t('linked', { count: ids.length })}`
-        }
-        icon={() => <IconRoute size={20} aria-hidden />}
-      />
-    </>
+    <PlacesPanel
+      places={routes}
+      texts={{ title: t('title'), add: t('add'), empty: t('empty'), emptyText: t('emptyText') }}
+      query={query}
+      onQuery={onQuery}
+      onOpen={onOpen}
+      onAdd={() => onOpen(newId)}
+      describe={({ distance_m: lengthM, vehicle_ids: ids }) =>
+        `${format.distance(lengthM / 1_000)}, ${t('linked', { count: ids.length })}`
+      }
+      icon={() => <IconRoute size={20} aria-hidden />}
+    />
   );
 }
