@@ -77,9 +77,10 @@ ${pictures.rows.join('\n')}
 
 ## Conversion to MP4
 
-The time from the request of a conversion to its completed record, for clips that a camera has uploaded: H.264 or H.265 of 640x360 at 500 kbit/s
-with sound, one at a time, median of ${clipCount}. The floor is ffmpeg alone, which copies the same file with the same container options.
-A conversion starts ffmpeg three times, to probe the clip, to copy it and to probe the result, at low priority: receiving from cameras comes first.
+The time from the request of a conversion to its completed record, for clips that a camera has uploaded. The clips are H.264 or H.265 of 640x360 at
+500 kbit/s with sound, one at a time, median of ${clipCount}. The floor is ffmpeg alone, which copies the same file with the same container options. A
+conversion starts ffmpeg three times, to probe the clip, to copy it and to probe the result. Its priority is low: receiving from cameras
+comes first.
 
 | clip | size, MB | conversion, ms | seconds of video for each second | ffmpeg alone, ms | ratio to the floor |
 |---|---|---|---|---|---|
