@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { waitFor } from '@fleet/testing';
+import { waitFor, waitForAssertion } from '@fleet/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { MongoClient } from 'mongodb';
 import { Secret, TOTP } from 'otpauth';
@@ -52,7 +52,7 @@ afterAll(async () => {
 }, 90_000);
 
 /** Fails a test whose page had an error, even if the test saw what it waited for. */
-const expectNoFaults = (): void => expect(browser.faults).toEqual([]);
+const expectNoFaults = (): void => expect(browser.faults.splice(0)).toEqual([]);
 afterEach(expectNoFaults);
 
 async function openBrowser(): Promise<DashboardBrowser> {
@@ -99,13 +99,13 @@ describe('inviting a user without mail', () => {
     other.expectStatus(401);
     const visitor = await other.newPage(new URL(link).pathname + new URL(link).hash);
     await visitor.getByRole('heading', { name: /^Welcome to .+, Vera Viewer$/ }).waitFor();
-    expect(visitor.url()).not.toContain('token');
+    await waitForAssertion(() => expect(visitor.url()).not.toContain('token'));
     await takePictures(visitor, 'invitation');
     await visitor.locator('input[type=password]').fill(password);
     await visitor.getByRole('button', { name: 'Set password' }).click();
     await waitForMap(visitor);
     // A viewer sees no administration, also by a direct link.
-    expect(await visitor.getByRole('link', { name: 'Account' }).count()).toBe(0);
+    await waitForAssertion(async () => expect(await visitor.getByRole('link', { name: 'Account' }).count()).toBe(0));
     await open('/account/users', visitor);
     await visitor.getByText('Your role is Viewer. An owner or administrator can change it.').waitFor();
     await open('/profile/webhooks', visitor);
@@ -113,7 +113,7 @@ describe('inviting a user without mail', () => {
     const { id } = await client.requestData('/vehicles', { vehicle_no: 'VIEW 1', imei: uniquePhone() });
     await open(`/vehicles/${String(id)}/routes`, visitor);
     await visitor.getByRole('tab', { name: 'Routes' }).waitFor();
-    expect(await visitor.getByRole('tab', { name: 'Settings' }).count()).toBe(0);
+    await waitForAssertion(async () => expect(await visitor.getByRole('tab', { name: 'Settings' }).count()).toBe(0));
     await open(`/vehicles/${String(id)}/settings`, visitor);
     await visitor.getByText('Your role cannot open this page').waitFor();
     const again = await other.newPage(new URL(link).pathname + new URL(link).hash);

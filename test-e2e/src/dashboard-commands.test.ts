@@ -1,5 +1,6 @@
 import { terminalControl, textMessage } from '@fleet/jt808';
 import type { SimulatedTerminal } from '@fleet/terminal-simulator';
+import { waitForAssertion } from '@fleet/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { Locator, Page } from 'playwright-core';
 import { type DashboardBrowser, findAccessibilityFaults, openDashboard } from './testing/dashboard-browser.ts';
@@ -32,7 +33,7 @@ afterAll(async () => {
   await harness?.stop();
 }, 90_000);
 
-const expectNoFaults = (): void => expect(browser.faults).toEqual([]);
+const expectNoFaults = (): void => expect(browser.faults.splice(0)).toEqual([]);
 afterEach(expectNoFaults);
 
 const openCommands = async (id = vehicleId): Promise<void> => {
@@ -88,7 +89,7 @@ describe('the Commands tab', () => {
     const send = dialog.getByRole('button', { name: 'Send' });
     const name = dialog.getByLabel(/Type “KL07EF7788”/);
     await name.fill('KL07EF778');
-    expect(await send.isDisabled()).toBe(true);
+    await waitForAssertion(async () => expect(await send.isDisabled()).toBe(true));
     expect(await findAccessibilityFaults(page)).toEqual([]);
     await name.fill('kl07 ef7788');
     await send.click();
@@ -106,7 +107,7 @@ describe('the Commands tab', () => {
     await newest()
       .getByText(/The terminal refused: /)
       .waitFor();
-    expect(await newest().innerText()).toMatch(/failed/i);
+    await waitForAssertion(async () => expect(await newest().innerText()).toMatch(/failed/i));
     terminal.setBehaviour({ kind: 'normal' }, textMessage.id);
   });
 
@@ -118,7 +119,7 @@ describe('the Commands tab', () => {
     await newest()
       .getByText(/No response in [1-9]\d* s/)
       .waitFor();
-    expect(await newest().innerText()).toMatch(/failed/i);
+    await waitForAssertion(async () => expect(await newest().innerText()).toMatch(/failed/i));
     terminal.setBehaviour({ kind: 'normal' }, textMessage.id);
   });
 });

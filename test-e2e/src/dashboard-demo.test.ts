@@ -1,5 +1,5 @@
 import { type RunningProduct, startProduct } from '@fleet/local/product';
-import { waitFor } from '@fleet/testing';
+import { waitFor, waitForAssertion } from '@fleet/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { DashboardBrowser, findAccessibilityFaults, pageTimeoutMs } from './testing/dashboard-browser.ts';
@@ -21,7 +21,7 @@ afterAll(async () => {
   await product?.stop();
 }, 90_000);
 
-afterEach(() => expect(browser.faults).toEqual([]));
+afterEach(() => expect(browser.faults.splice(0)).toEqual([]));
 
 describe('a first visit', () => {
   it('signs in by the printed link and sees the simulated vehicles drive', async () => {
@@ -30,7 +30,7 @@ describe('a first visit', () => {
     page = await browser.newPage(new URL(String(link)).pathname);
     const vehicles = page.getByRole('list', { name: 'Vehicles' });
     await vehicles.waitFor();
-    expect(new URL(page.url()).pathname).toBe('/map');
+    await waitForAssertion(() => expect(new URL(page.url()).pathname).toBe('/map'));
     await vehicles.getByText(/km\/h/).first().waitFor();
     expect(await page.evaluate('document.cookie')).toBe('');
   });

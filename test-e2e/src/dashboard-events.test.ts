@@ -1,5 +1,5 @@
 import { type AlarmName, runFfmpeg, type SimulatedTerminal } from '@fleet/terminal-simulator';
-import { waitFor } from '@fleet/testing';
+import { waitFor, waitForAssertion } from '@fleet/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { Locator, Page } from 'playwright-core';
 import {
@@ -177,11 +177,11 @@ describe('the filters of the inbox', () => {
       'one row',
       pageTimeoutMs,
     );
-    expect(await row('Speed sensor').innerText()).toContain('KL07EV0002');
+    await waitForAssertion(async () => expect(await row('Speed sensor').innerText()).toContain('KL07EV0002'));
     const { pathname, search } = new URL(page.url());
     const second = await browser.newPage(pathname + search);
     await row('Speed sensor', second).waitFor();
-    expect(await rows(second).count()).toBe(1);
+    await waitForAssertion(async () => expect(await rows(second).count()).toBe(1));
     await second.close();
   });
 
@@ -199,7 +199,7 @@ describe('the filters of the inbox', () => {
     await details()
       .getByText(/There is no notification/)
       .waitFor();
-    expect(new URL(page.url()).pathname).toBe('/events/999999999');
+    await waitForAssertion(() => expect(new URL(page.url()).pathname).toBe('/events/999999999'));
   });
 });
 
@@ -334,6 +334,6 @@ describe('the activity tray', () => {
     await panel.getByText(/^Acknowledged/).waitFor();
     await page.keyboard.press('Escape');
     await panel.waitFor({ state: 'detached' });
-    expect(await tray.innerText()).not.toContain('1');
+    await waitForAssertion(async () => expect(await tray.innerText()).not.toContain('1'));
   });
 });

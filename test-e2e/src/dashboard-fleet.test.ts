@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { waitFor } from '@fleet/testing';
+import { waitFor, waitForAssertion } from '@fleet/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import {
@@ -32,7 +32,7 @@ afterAll(async () => {
   await harness?.stop();
 }, 90_000);
 
-const expectNoFaults = (): void => expect(browser.faults).toEqual([]);
+const expectNoFaults = (): void => expect(browser.faults.splice(0)).toEqual([]);
 afterEach(expectNoFaults);
 
 const open = (path: string) => page.goto(`${browser.baseUrl}${path}`);
@@ -109,10 +109,12 @@ describe('the vehicle table', () => {
       expect.stringMatching(/^Number/),
       'Name',
     ]);
-    expect((await table.getByRole('link').allInnerTexts()).slice(0, 2)).toEqual(['IMP198', 'IMP197']);
+    await waitForAssertion(async () =>
+      expect((await table.getByRole('link').allInnerTexts()).slice(0, 2)).toEqual(['IMP198', 'IMP197']),
+    );
     await page.getByLabel('All states').selectOption({ label: 'Moving' });
     await page.getByText('No vehicle matches').waitFor();
-    expect(new URL(page.url()).searchParams.get('state')).toBe('moving');
+    await waitForAssertion(() => expect(new URL(page.url()).searchParams.get('state')).toBe('moving'));
     await page.getByRole('button', { name: 'Clear filters' }).click();
     await table.waitFor();
   });
@@ -173,7 +175,7 @@ describe('the tabs of a vehicle', () => {
     await page.getByRole('button', { name: 'Share', exact: true }).click();
     const row = page.getByRole('table', { name: 'Users with access' }).getByRole('row', { name: /Watch live video/ });
     await row.waitFor();
-    expect(await row.innerText()).not.toContain('Asha Nair');
+    await waitForAssertion(async () => expect(await row.innerText()).not.toContain('Asha Nair'));
     expect(await findAccessibilityFaults(page)).toEqual([]);
     await row.getByRole('button', { name: 'Stop sharing' }).click();
     await row.waitFor({ state: 'detached' });
@@ -225,7 +227,7 @@ describe('the Settings tab of a vehicle', () => {
     await page.getByRole('button', { name: 'Save' }).click();
     const conflict = page.getByRole('row', { name: /Make/ });
     await conflict.waitFor();
-    expect(await conflict.innerText()).toMatch(/Tata\s+Volvo/);
+    await waitForAssertion(async () => expect(await conflict.innerText()).toMatch(/Tata\s+Volvo/));
     await page.getByRole('button', { name: 'Keep mine' }).click();
     await page.getByText('Saved', { exact: true }).waitFor();
     expect(await client.requestData(`/vehicles/${id}`)).toMatchObject({ make: 'Tata' });
@@ -233,7 +235,7 @@ describe('the Settings tab of a vehicle', () => {
     await client.update(`/vehicles/${id}`, { color: 'blue' });
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByRole('button', { name: 'Take theirs' }).click();
-    expect(await page.getByLabel('Colour').inputValue()).toBe('blue');
+    await waitForAssertion(async () => expect(await page.getByLabel('Colour').inputValue()).toBe('blue'));
   });
 
   it('deletes the vehicle after its number was typed', async () => {
@@ -241,12 +243,12 @@ describe('the Settings tab of a vehicle', () => {
     const id = await createVehicle('SET 3');
     await open(`/vehicles/${id}/settings`);
     const remove = page.getByRole('button', { name: 'Delete this vehicle' });
-    expect(await remove.isDisabled()).toBe(true);
+    await waitForAssertion(async () => expect(await remove.isDisabled()).toBe(true));
     await page.getByLabel(/Type “SET3”/).fill('SET3');
     await remove.click();
     const listIds = async () => (await client.listAll('/vehicles')).map(({ id: left }) => left);
     await waitFor(async () => !(await listIds()).includes(id), 'the deletion', pageTimeoutMs);
     await page.getByRole('heading', { name: /vehicle/ }).waitFor();
-    expect(await page.getByRole('link', { name: 'SET3' }).count()).toBe(0);
+    await waitForAssertion(async () => expect(await page.getByRole('link', { name: 'SET3' }).count()).toBe(0));
   });
 });

@@ -1,4 +1,4 @@
-import { waitFor } from '@fleet/testing';
+import { waitFor, waitForAssertion } from '@fleet/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import {
@@ -35,7 +35,7 @@ afterAll(async () => {
   await harness?.stop();
 }, 90_000);
 
-afterEach(() => expect(browser.faults).toEqual([]));
+afterEach(() => expect(browser.faults.splice(0)).toEqual([]));
 
 const path = () => new URL(page.url()).pathname;
 const becomes = (expected: string) => waitFor(() => path() === expected, expected, pageTimeoutMs);
@@ -99,6 +99,6 @@ describe('the keyboard', () => {
     await page.keyboard.press('?');
     await page.keyboard.press('Control+k');
     await page.getByPlaceholder('Find a page, vehicle, driver or place').waitFor();
-    expect(await table.isVisible()).toBe(false);
+    await waitForAssertion(async () => expect(await table.isVisible()).toBe(false));
   });
 });

@@ -1,5 +1,5 @@
 import type { SimulatedTerminal } from '@fleet/terminal-simulator';
-import { waitFor } from '@fleet/testing';
+import { waitFor, waitForAssertion } from '@fleet/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { CuttableProxy } from './testing/cuttable-proxy.ts';
@@ -55,7 +55,7 @@ afterAll(async () => {
 }, 90_000);
 
 /** Fails a test whose page had an error, even if the test saw what it waited for. */
-afterEach(() => expect(browser.faults).toEqual([]));
+afterEach(() => expect(browser.faults.splice(0)).toEqual([]));
 
 const open = (path: string) => page.goto(`${browser.baseUrl}${path}`);
 const rowOf = (name: string, on = page) =>
@@ -101,7 +101,9 @@ describe('a vehicle on the live map', () => {
     track.set({ speedKmh: 52, directionDeg: 90, isIgnitionOn: true, longitudeDeg: 76.345 });
     await panel.getByText('Moving 52 km/h').waitFor();
     await rowOf('Truck 12').getByText('52 km/h').waitFor();
-    expect(await rowOf('Truck 12').locator('path').getAttribute('transform')).toContain('rotate(90');
+    await waitForAssertion(async () =>
+      expect(await rowOf('Truck 12').locator('path').getAttribute('transform')).toContain('rotate(90'),
+    );
     await panel.getByRole('button', { name: 'Follow' }).click();
     track.set({ longitudeDeg: 76.36, speedKmh: 60 });
     await panel.getByText('Moving 60 km/h').waitFor();
@@ -127,7 +129,7 @@ describe('a vehicle on the live map', () => {
     await rowOf('Truck 12')
       .getByText(/Offline/)
       .waitFor();
-    expect(await panel.getByText(/^for /).getAttribute('title')).toMatch(/\d{4}/);
+    await waitForAssertion(async () => expect(await panel.getByText(/^for /).getAttribute('title')).toMatch(/\d{4}/));
     terminal = await startTerminal(terminal.phone, track);
     await panel.getByText('Stopped').waitFor();
   });
@@ -159,10 +161,14 @@ describe('a vehicle on the live map', () => {
     expect(await panelOf('Parked 2', second).getByRole('button', { name: 'Follow' }).getAttribute('aria-pressed')).toBe(
       'true',
     );
-    expect(await second.getByRole('textbox', { name: 'Find a vehicle' }).inputValue()).toBe('parked 2');
+    await waitForAssertion(async () =>
+      expect(await second.getByRole('textbox', { name: 'Find a vehicle' }).inputValue()).toBe('parked 2'),
+    );
     await waitFor(async () => (await listNames(second)).join() === 'Parked 2', 'the same list');
     await waitForMark(second, stoppedColor);
-    expect(new URL(second.url()).searchParams.get('at')).toBe(address.searchParams.get('at'));
+    await waitForAssertion(() =>
+      expect(new URL(second.url()).searchParams.get('at')).toBe(address.searchParams.get('at')),
+    );
     await second.close();
   });
 
@@ -186,7 +192,9 @@ describe('a vehicle on the live map', () => {
     await page.getByRole('button', { name: 'Layers' }).click();
     await page.getByRole('checkbox', { name: 'Planned routes' }).check();
     expect(await findAccessibilityFaults(page)).toEqual([]);
-    expect(new URL(page.url()).searchParams.get('layers')).toBe('geofences,routes,labels');
+    await waitForAssertion(() =>
+      expect(new URL(page.url()).searchParams.get('layers')).toBe('geofences,routes,labels'),
+    );
   });
 
   it('leads the list alone where the browser has no WebGL 2', async () => {
@@ -201,7 +209,7 @@ describe('a vehicle on the live map', () => {
       .waitFor();
     await rowOf('Truck 12', other).click();
     await panelOf('Truck 12', other).getByText('KL07CD1234').waitFor();
-    expect(await other.locator('canvas').count()).toBe(0);
+    await waitForAssertion(async () => expect(await other.locator('canvas').count()).toBe(0));
     await other.close();
   });
 });
@@ -218,7 +226,9 @@ describe('a lost connection', () => {
     terminal.raiseAlarm('emergency');
     track.set({ speedKmh: 71 });
     await page.locator('.fleet-map[data-stale="true"]').waitFor({ timeout: stateTimeoutMs });
-    expect(await page.getByRole('button', { name: /^Alarm/ }).isVisible()).toBe(false);
+    await waitForAssertion(async () =>
+      expect(await page.getByRole('button', { name: /^Alarm/ }).isVisible()).toBe(false),
+    );
     proxy.restore();
     await page.getByRole('button', { name: 'Retry now' }).click();
     await page.getByRole('button', { name: /^Alarm 1/ }).waitFor();
@@ -226,7 +236,7 @@ describe('a lost connection', () => {
     await page.getByRole('status').getByText('Live').waitFor();
     const alarms = panelOf('Truck 12').getByRole('link', { name: /SOS/ });
     await alarms.first().waitFor();
-    expect(await alarms.count()).toBe(1);
+    await waitForAssertion(async () => expect(await alarms.count()).toBe(1));
     terminal.clearAlarm('emergency');
     expect(await page.evaluate('window.isSamePage')).toBe(true);
   });

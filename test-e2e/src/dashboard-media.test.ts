@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { waitFor } from '@fleet/testing';
+import { waitFor, waitForAssertion } from '@fleet/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import {
@@ -33,7 +33,7 @@ afterAll(async () => {
 }, 90_000);
 
 /** Fails a test whose page had an error, even if the test saw what it waited for. */
-const expectNoFaults = (): void => expect(browser.faults).toEqual([]);
+const expectNoFaults = (): void => expect(browser.faults.splice(0)).toEqual([]);
 afterEach(expectNoFaults);
 
 const open = (path: string) => page.goto(`${browser.baseUrl}${path}`);
@@ -123,7 +123,9 @@ describe('a clip', () => {
       .getByRole('alert')
       .getByText(/has no terminal/)
       .waitFor();
-    expect(await page.getByRole('button', { name: 'Request clip' }).isEnabled()).toBe(true);
+    await waitForAssertion(async () =>
+      expect(await page.getByRole('button', { name: 'Request clip' }).isEnabled()).toBe(true),
+    );
   });
 });
 

@@ -32,7 +32,7 @@ afterAll(async () => {
   await harness?.stop();
 }, 90_000);
 
-const expectNoFaults = (): void => expect(browser.faults).toEqual([]);
+const expectNoFaults = (): void => expect(browser.faults.splice(0)).toEqual([]);
 afterEach(expectNoFaults);
 
 const open = (path: string) => page.goto(`${browser.baseUrl}${path}`);

@@ -1,5 +1,5 @@
 import type { SimulatedTerminal } from '@fleet/terminal-simulator';
-import { waitFor } from '@fleet/testing';
+import { waitFor, waitForAssertion } from '@fleet/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { DashboardBrowser, findAccessibilityFaults, logIn, openDashboard } from './testing/dashboard-browser.ts';
@@ -48,7 +48,7 @@ afterAll(async () => {
   await harness?.stop();
 }, 90_000);
 
-afterEach(() => expect(browser.faults).toEqual([]));
+afterEach(() => expect(browser.faults.splice(0)).toEqual([]));
 
 const open = (path: string) => page.goto(`${browser.baseUrl}${path}`);
 const idOfPage = (): number => Number(/\/(\d+)$/.exec(new URL(page.url()).pathname)?.[1]);
@@ -219,7 +219,7 @@ describe('the geofences of an account', () => {
     await page.getByRole('button', { name: 'Save', exact: true }).click();
     const row = page.getByRole('row', { name: /Name/ });
     await row.waitFor();
-    expect(await row.innerText()).toMatch(/Mine\s+Theirs/);
+    await waitForAssertion(async () => expect(await row.innerText()).toMatch(/Mine\s+Theirs/));
     expect(await findAccessibilityFaults(page)).toEqual([]);
     await page.getByRole('button', { name: 'Keep mine' }).click();
     await page.getByText('Saved', { exact: true }).waitFor();
@@ -234,11 +234,11 @@ describe('the geofences of an account', () => {
     const list = page.getByRole('list', { name: 'Geofences' });
     await list.getByText('Yard').waitFor();
     await takePictures(page, 'geofences');
-    expect(await list.getByText('Mine').count()).toBe(0);
+    await waitForAssertion(async () => expect(await list.getByText('Mine').count()).toBe(0));
     expect((await client.listAll('/geofences')).map((geofence) => geofence['id'])).not.toContain(id);
     await page.getByRole('searchbox', { name: 'Find by name' }).fill('shennan');
     await list.getByText('Yard').waitFor({ state: 'detached' });
-    expect(new URL(page.url()).searchParams.get('q')).toBe('shennan');
+    await waitForAssertion(() => expect(new URL(page.url()).searchParams.get('q')).toBe('shennan'));
     await list.getByText('Shennan Road').click();
     await page.getByRole('heading', { name: 'Shennan Road' }).waitFor();
   });
@@ -309,7 +309,9 @@ describe('a user without the permission', () => {
       await window.goto(`${other.baseUrl}/geofences`);
       await window.getByRole('list', { name: 'Geofences' }).getByText('Yard').click();
       await window.getByText('Vehicles inside').waitFor();
-      expect(await window.getByRole('button', { name: 'Save', exact: true }).count()).toBe(0);
+      await waitForAssertion(async () =>
+        expect(await window.getByRole('button', { name: 'Save', exact: true }).count()).toBe(0),
+      );
       await window.goto(`${other.baseUrl}/geofences/new`);
       await window.getByText('Your role cannot open this page').waitFor();
       expect(other.faults).toEqual([]);

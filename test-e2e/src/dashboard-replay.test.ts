@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { waitFor } from '@fleet/testing';
+import { waitFor, waitForAssertion } from '@fleet/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import {
@@ -51,7 +51,7 @@ afterAll(async () => {
 }, 90_000);
 
 /** Fails a test whose page had an error, even if the test saw what it waited for. */
-const expectNoFaults = (): void => expect(browser.faults).toEqual([]);
+const expectNoFaults = (): void => expect(browser.faults.splice(0)).toEqual([]);
 afterEach(expectNoFaults);
 
 const open = (path: string) => page.goto(`${browser.baseUrl}${path}`);
@@ -74,7 +74,9 @@ describe('the replay of a day', () => {
     await page.waitForURL((url) => url.searchParams.get('t') === String(atClock(paused.slice(0, 8)) / 1_000));
     await page.reload();
     await waitFor(async () => (await readTime()) === paused, 'the same time after a reload', pageTimeoutMs);
-    expect(await page.getByRole('button', { name: 'Play', exact: true }).isVisible()).toBe(true);
+    await waitForAssertion(async () =>
+      expect(await page.getByRole('button', { name: 'Play', exact: true }).isVisible()).toBe(true),
+    );
   });
 
   it('moves by keyboard, and says that there are no reports in a gap', async () => {
@@ -90,7 +92,9 @@ describe('the replay of a day', () => {
     await page.keyboard.press('Space');
     await openDay(`?t=${atClock('11:00:00') / 1_000}`);
     await waitForText(/^11:00:00, no report$/);
-    expect(await page.getByRole('button', { name: 'Play', exact: true }).isVisible()).toBe(true);
+    await waitForAssertion(async () =>
+      expect(await page.getByRole('button', { name: 'Play', exact: true }).isVisible()).toBe(true),
+    );
   });
 
   it('names the zone and the offset of the camera, and lists trips, stops and states', async () => {

@@ -1,5 +1,5 @@
 import { joinSamples } from '@fleet/terminal-simulator';
-import { waitFor } from '@fleet/testing';
+import { waitFor, waitForAssertion } from '@fleet/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { Locator, Page } from 'playwright-core';
 import { DashboardBrowser, findAccessibilityFaults, logIn, pageTimeoutMs } from './testing/dashboard-browser.ts';
@@ -37,7 +37,7 @@ afterAll(async () => {
 }, 90_000);
 
 /** Fails a test whose page had an error, even if the test saw what it waited for. */
-const expectNoFaults = (): void => expect(browser.faults).toEqual([]);
+const expectNoFaults = (): void => expect(browser.faults.splice(0)).toEqual([]);
 afterEach(expectNoFaults);
 
 const twoCameras = [
@@ -129,7 +129,9 @@ describe('a live tile', () => {
     await tile.getByRole('button', { name: 'Focus' }).click();
     await tile.getByText(/^Main stream/).waitFor();
     await expectPlaying(tile);
-    expect(new URL(page.url()).searchParams.get('focus')).toContain(`${camera.vehicleId}.1`);
+    await waitForAssertion(() =>
+      expect(new URL(page.url()).searchParams.get('focus')).toContain(`${camera.vehicleId}.1`),
+    );
     await takePictures(page, 'video-focus');
     await tile.getByRole('button', { name: 'Focus' }).click();
     await tile.getByText(/^Sub stream/).waitFor();
@@ -195,7 +197,9 @@ describe('a camera that does not play', () => {
     await dying.terminal.stop();
     await tile.getByText(/Weak connection|Reconnecting/).waitFor();
     await tile.getByText(/The vehicle is offline|Offline since/).waitFor({ timeout: 2 * pageTimeoutMs });
-    expect(await tile.getByRole('button', { name: 'Retry' }).isVisible()).toBe(true);
+    await waitForAssertion(async () =>
+      expect(await tile.getByRole('button', { name: 'Retry' }).isVisible()).toBe(true),
+    );
   });
 
   it('is not decoded if it sends H.265, and other browsers are named', async () => {
@@ -204,7 +208,7 @@ describe('a camera that does not play', () => {
     const tile = tileOf('Modern · 1');
     await tile.getByText('This browser cannot decode the video').waitFor();
     await tile.getByText(/^H\.265 plays in/).waitFor();
-    expect(await tile.getByRole('button', { name: 'Retry' }).count()).toBe(0);
+    await waitForAssertion(async () => expect(await tile.getByRole('button', { name: 'Retry' }).count()).toBe(0));
   });
 });
 
@@ -218,7 +222,7 @@ describe('a saved wall', () => {
     await page.getByRole('button', { name: 'Wall: Morning' }).waitFor();
     await page.goto(`${browser.baseUrl}/video?wall=Morning`);
     await expectPlaying(tileOf('Van 1 · Front'));
-    expect(await page.getByRole('radio', { name: '9' }).isChecked()).toBe(true);
+    await waitForAssertion(async () => expect(await page.getByRole('radio', { name: '9' }).isChecked()).toBe(true));
     await page.getByRole('button', { name: 'Van 1, camera 2 Driver' }).click();
     await page.getByRole('button', { name: 'Wall: Morning *' }).click();
     await page.getByRole('menuitem', { name: 'Save “Morning”' }).click();

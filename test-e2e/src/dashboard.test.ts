@@ -1,5 +1,5 @@
 import type { SimulatedTerminal } from '@fleet/terminal-simulator';
-import { waitFor } from '@fleet/testing';
+import { waitFor, waitForAssertion } from '@fleet/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { DashboardBrowser, findAccessibilityFaults, logIn, pageTimeoutMs } from './testing/dashboard-browser.ts';
@@ -35,7 +35,7 @@ afterAll(async () => {
 }, 90_000);
 
 /** Fails a test whose page had an error, even if the test saw what it waited for. */
-const expectNoFaults = (): void => expect(browser.faults).toEqual([]);
+const expectNoFaults = (): void => expect(browser.faults.splice(0)).toEqual([]);
 afterEach(expectNoFaults);
 
 async function openBrowser(): Promise<DashboardBrowser> {
@@ -59,12 +59,12 @@ describe('the log-in page', () => {
     await visitor.getByRole('button', { name: 'Log in', exact: true }).click();
     // The page that was requested before the log-in.
     await visitor.getByRole('heading', { name: /vehicle/ }).waitFor();
-    expect(new URL(visitor.url()).pathname).toBe('/vehicles');
+    await waitForAssertion(() => expect(new URL(visitor.url()).pathname).toBe('/vehicles'));
     const stored = await visitor.evaluate(
       'JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie])',
     );
     expect(stored).not.toMatch(/rt_|fk_|eyJ/);
-    expect(visitor.url()).not.toMatch(/token|rt_|fk_|eyJ/);
+    await waitForAssertion(() => expect(visitor.url()).not.toMatch(/token|rt_|fk_|eyJ/));
     expect(other.faults).toEqual([]);
   });
 
@@ -91,7 +91,7 @@ describe('the log-in page', () => {
     await page.getByRole('link', { name: 'KL07CD1234' }).waitFor();
     const second = await browser.newPage('/vehicles');
     await second.getByRole('link', { name: 'KL07CD1234' }).waitFor();
-    expect(new URL(second.url()).pathname).toBe('/vehicles');
+    await waitForAssertion(() => expect(new URL(second.url()).pathname).toBe('/vehicles'));
     await second.close();
   });
 });
@@ -107,7 +107,7 @@ describe('the live map', () => {
     await page.getByRole('status').getByText('Live').waitFor();
     await page.locator('canvas.maplibregl-canvas').waitFor();
     await waitFor(async () => /Fix\s+[0-9] sec/.test(await panel.innerText()), 'a position of the last ten seconds');
-    expect(await panel.innerText()).toContain('Truck 12');
+    await waitForAssertion(async () => expect(await panel.innerText()).toContain('Truck 12'));
   });
 
   it('filters by state and text, and shows the same in a second window with the same address', async () => {
@@ -118,7 +118,9 @@ describe('the live map', () => {
     await page.getByRole('region', { name: 'Truck 12' }).waitFor();
     const second = await browser.newPage(new URL(page.url()).pathname + new URL(page.url()).search);
     await second.getByRole('region', { name: 'Truck 12' }).waitFor();
-    expect(await second.getByRole('textbox', { name: 'Find a vehicle' }).inputValue()).toBe('kl07 cd');
+    await waitForAssertion(async () =>
+      expect(await second.getByRole('textbox', { name: 'Find a vehicle' }).inputValue()).toBe('kl07 cd'),
+    );
     await second.close();
   });
 });
@@ -152,7 +154,9 @@ describe('the video wall', () => {
     const { id } = await client.requestData('/vehicles', { vehicle_no: 'OFF 1', imei: uniquePhone() });
     await open(`/video?tiles=${String(id)}.1`);
     await page.getByText('The vehicle is offline').waitFor();
-    expect(await page.getByRole('button', { name: 'Retry' }).isVisible()).toBe(true);
+    await waitForAssertion(async () =>
+      expect(await page.getByRole('button', { name: 'Retry' }).isVisible()).toBe(true),
+    );
   });
 });
 
@@ -184,7 +188,7 @@ describe('the preferences', () => {
     await page.getByRole('heading', { name: '个人资料' }).waitFor();
     await page.reload();
     await page.getByRole('heading', { name: '个人资料' }).waitFor();
-    expect(await page.getByLabel('速度').inputValue()).toBe('mph');
+    await waitForAssertion(async () => expect(await page.getByLabel('速度').inputValue()).toBe('mph'));
     await page.getByLabel('语言').selectOption('en');
     await page.getByRole('heading', { name: 'Profile', exact: true }).waitFor();
   });

@@ -181,7 +181,7 @@ describe('live video', () => {
     await waitFor(() => headers() >= 2, 'a second sequence header');
     viewer.leave();
     expect(terminal.receivedFrames(0x9102)).toHaveLength(1);
-    expect(readSizes(viewer.bytes)).toEqual(['640x360', '352x288']);
+    expect(readSizes(viewer.tags)).toEqual(['640x360', '352x288']);
   }, 60_000);
 
   it('accepts a stream over UDP', async () => {

@@ -1,4 +1,4 @@
-import { waitFor } from '@fleet/testing';
+import { waitFor, waitForAssertion } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { type Dashcam, Dashcams } from './testing/dashcams.ts';
 import { readSizes } from './testing/decode.ts';
@@ -28,12 +28,11 @@ const start = ({ vehicleId }: Dashcam, type: 'LOW' | 'HIGH') =>
 const describeStream = ({ vehicleId }: Dashcam) =>
   dashcams.client.requestData(`/vehicles/${vehicleId}/v2/get-dashcam-stream?channelId=1&autoStart=false`);
 const watch = (stream: Readonly<Record<string, unknown>>): Viewer => new Viewer(String(stream['stream_url']));
-const waitForSizes = (viewer: Viewer, sizes: string[]): Promise<unknown> =>
-  waitFor(
-    () => viewer.tags.length > 0 && readSizes(viewer.bytes).join() === sizes.join(),
-    `pictures of ${sizes.join(' and ')}`,
-    60_000,
-  );
+const waitForSizes = (viewer: Viewer, sizes: string[]): Promise<void> =>
+  waitForAssertion(() => expect(readSizes(viewer.tags)).toEqual(sizes), 60_000);
+/** The last pictures of the sub stream may come before the first ones of the main stream. */
+const waitForMainStream = (viewer: Viewer): Promise<void> =>
+  waitForAssertion(() => expect(readSizes(viewer.tags).at(-1)).toBe(mainSize), 60_000);
 
 describe('the stream type of a channel', () => {
   it('is switched for all viewers, and back after the last viewer of the main stream has left', async () => {
@@ -43,7 +42,7 @@ describe('the stream type of a channel', () => {
     const started = await start(dashcam, 'HIGH');
     expect(started).toMatchObject({ stream_type: 'HIGH', status: 'streaming' });
     const high = watch(started);
-    await waitForSizes(high, [mainSize]);
+    await waitForMainStream(high);
     await waitForSizes(low, [subSize, mainSize]);
     await waitFor(async () => (await describeStream(dashcam))['width'] === 640, 'the size in the record');
     high.leave();
@@ -68,7 +67,7 @@ describe('the stream type of a channel', () => {
       expect(response.status).toBe(200);
       const { stream_url: url } = (await response.json()) as { stream_url: string };
       const high = new Viewer(url);
-      await waitForSizes(high, [mainSize]);
+      await waitForMainStream(high);
       expect(await describeStream(dashcam)).toMatchObject({ stream_type: 'HIGH' });
       // Another caller's LOW does not take the main stream away from this viewer.
       expect(await start(dashcam, 'LOW')).toMatchObject({ stream_type: 'HIGH' });
@@ -84,7 +83,7 @@ describe('the stream type of a channel', () => {
   it('does not outlive a killed media pod', async () => {
     const dashcam = await dashcams.create();
     const high = watch(await start(dashcam, 'HIGH'));
-    await waitForSizes(high, [mainSize]);
+    await waitForMainStream(high);
     const previousPid = killProcess(harness, 'jt1078-media');
     await waitFor(() => high.ended !== undefined, 'the end of the response');
     // Refused while no pod is ready.

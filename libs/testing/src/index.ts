@@ -8,4 +8,4 @@ export { RedisSentinels } from './redis-sentinels.ts';
 export { SeededRandom } from './seeded-random.ts';
 export { ServerProcess, s3Keys } from './server-process.ts';
 export { testEnv } from './test-env.ts';
-export { waitFor } from './wait-for.ts';
+export { waitFor, waitForAssertion } from './wait-for.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { waitFor } from './wait-for.ts';
+import { waitFor, waitForAssertion } from './wait-for.ts';
 
 describe('waitFor', () => {
   it('returns the first result that is neither false, null nor undefined', async () => {
@@ -21,5 +21,17 @@ describe('waitFor', () => {
   it('throws an error of the condition at once', async () => {
     const check = () => Promise.reject(new Error('the server has exited'));
     await expect(waitFor(check)).rejects.toThrow('the server has exited');
+  });
+});
+
+describe('waitForAssertion', () => {
+  it('repeats the assertion until it passes', async () => {
+    const results = [1, 2, 3];
+    await waitForAssertion(() => expect(results.shift()).toBe(3));
+    expect(results).toEqual([]);
+  });
+
+  it('throws the last failure after the time-out', async () => {
+    await expect(waitForAssertion(() => expect('offline').toBe('online'), 30)).rejects.toThrow('offline');
   });
 });

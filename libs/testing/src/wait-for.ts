@@ -22,3 +22,17 @@ export async function waitFor<T>(
     await sleep(pollIntervalMs);
   }
 }
+
+/** Repeats an assertion until it passes; throws its last failure after `timeoutMs`. */
+export async function waitForAssertion(assert: () => void | Promise<void>, timeoutMs = 20_000): Promise<void> {
+  const deadlineMs = performance.now() + timeoutMs;
+  for (;;) {
+    try {
+      await assert();
+      return;
+    } catch (error) {
+      if (performance.now() > deadlineMs) throw error;
+      await sleep(pollIntervalMs);
+    }
+  }
+}

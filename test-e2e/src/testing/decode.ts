@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { FlvTagType, parseH264Sps, readVideoTag } from '@fleet/jt1078';
-import { demuxFlv } from '@fleet/jt1078/testing';
+import type { DemuxedTag } from '@fleet/jt1078/testing';
 import { decodedFrameHashes, getFfmpegPath, runFfmpeg } from '@fleet/terminal-simulator';
 
 /** Passes FLV bytes to `use` as a temporary file. */
@@ -21,10 +21,10 @@ async function withFile<T>(bytes: Buffer, use: (file: string) => Promise<T>): Pr
 export const decodePictureHashes = (flv: Buffer): Promise<string[]> =>
   withFile(flv, (file) => decodedFrameHashes(file, { format: 'flv' }));
 
-/** Returns the picture sizes of the sequence headers of FLV bytes, each once, in order. */
-export function readSizes(flv: Buffer): string[] {
+/** Returns the picture sizes of the sequence headers of FLV tags, each once, in order. */
+export function readSizes(tags: readonly DemuxedTag[]): string[] {
   const sizes: string[] = [];
-  for (const tag of demuxFlv(flv)) {
+  for (const tag of tags) {
     const video = tag.type === FlvTagType.VIDEO ? readVideoTag(tag.body) : null;
     if (video?.isSequenceHeader !== true) continue;
     // AVCDecoderConfigurationRecord: the first SPS follows a 16-bit length at byte 6.

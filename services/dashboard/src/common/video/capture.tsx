@@ -2,7 +2,7 @@ import type { components } from '@fleet/api-client';
 import { Button, Group, Loader, NumberInput, Popover, Text } from '@mantine/core';
 import '@mantine/core/styles/NumberInput.css';
 import { IconCamera, IconScissors } from '@tabler/icons-react';
-import { useMutation } from '@tanstack/react-query';
+import { useMutation, useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -25,11 +25,16 @@ const defaultSeconds = 10;
 const maxSeconds = 30;
 /** Beyond the length of a clip, for its start and its conversion. */
 const extraWaitSeconds = 25;
+/** A capture whose file has not arrived by then is read again. */
+const readIntervalMs = 2_000;
 
-/** Returns the mutation that takes a picture or records a clip, and waits for the file. */
+/**
+ * Returns a function that takes a picture or records a clip, and the state of that capture. A capture whose file takes
+ * longer than one request is read until it has ended.
+ */
 function useCapture({ vehicleId, channelId }: CaptureProps) {
   const { api } = useSession();
-  return useMutation({
+  const { data: requested, ...request } = useMutation({
     mutationFn: async ({ kind, seconds }: CaptureRequest) => {
       const wait = Math.min(60, extraWaitSeconds + (kind === 'clip' ? seconds : 0));
       const query = { channel_id: channelId, kind, wait, ...(kind === 'clip' ? { duration_seconds: seconds } : {}) };
@@ -39,6 +44,18 @@ function useCapture({ vehicleId, channelId }: CaptureProps) {
       return data.data;
     },
   });
+  const captureId = requested?.capture_id ?? '';
+  const { data: current = requested } = useQuery({
+    queryKey: ['captures', captureId],
+    enabled: requested?.status === 'pending',
+    refetchInterval: ({ state }) =>
+      state.data === undefined || state.data.status === 'pending' ? readIntervalMs : false,
+    queryFn: async () => {
+      const { data } = await api.GET('/api/dashcam-captures/{captureId}', { params: { path: { captureId } } });
+      return data?.data ?? requested;
+    },
+  });
+  return { ...request, data: current };
 }
 
 /** Shows buttons that take a picture, and that record a clip of 1 to 30 seconds. The file appears above them. */
@@ -141,7 +158,8 @@ function CaptureResult({ vehicleId, isPending, error, data, wait, onClose }: Cap
       ) : null}
       {error === null ? null : <Failure error={error} />}
       {file === undefined ? null : <CapturedFile file={file} />}
-      {data !== undefined && file === undefined ? <Text size="sm">{t('capture.later')}</Text> : null}
+      {typeof data?.error === 'string' ? <Text size="sm">{data.error}</Text> : null}
+      {data?.status === 'pending' ? <Text size="sm">{t('capture.later')}</Text> : null}
       <Group gap="xs" mt="xs">
         {file === undefined ? null : (
           <Button component="a" size="compact-sm" variant="default" href={file.url} download>
