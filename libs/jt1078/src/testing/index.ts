@@ -1,2 +1,2 @@
 export { type AccessUnit, splitAccessUnits } from './access-units.ts';
-export { type DemuxedTag, demuxFlv, FlvDemuxer, flvToAnnexB } from './flv-demuxer.ts';
+export { type DemuxedTag, FlvDemuxer, flvToAnnexB } from './flv-demuxer.ts';

@@ -1,5 +1,6 @@
 import type { components, PlatformClient } from '@fleet/api-client';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { storeRecord } from '../../common/data/store-record.ts';
 import { useSession } from '../../common/session/session-context.ts';
 import type { TimeSpan } from '../../common/timeline/time-scale.ts';
 import type { Fix } from './model.ts';
@@ -93,7 +94,7 @@ export function useRecordings(vehicleId: number, { fromMs, toMs }: TimeSpan, ena
   const recordings = useQuery({ queryKey, enabled: enabled && fromMs < Date.now(), queryFn: () => list(false) });
   const refresh = useMutation({
     mutationFn: () => list(true),
-    onSuccess: (found) => queries.setQueryData(queryKey, found),
+    onSuccess: (found) => storeRecord(queries, queryKey, found),
   });
   return { recordings: recordings.data, refresh };
 }

@@ -1,6 +1,7 @@
 import { ApiFailure, type components } from '@fleet/api-client';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
+import { storeRecord } from '../../common/data/store-record.ts';
 import { readAllPages } from '../../common/fleet/queries.ts';
 import type { Driver } from '../../common/fleet/vehicle.ts';
 import { useSession } from '../../common/session/session-context.ts';
@@ -90,7 +91,7 @@ export function useSaveDriver(id: number) {
     },
     onSuccess: async (driver) => {
       setStored(null);
-      queries.setQueryData(['getDriver', id], driver);
+      await storeRecord(queries, ['getDriver', id], driver);
       await Promise.all(
         ['listDrivers', 'listVehicles', 'getVehicle'].map((key) => queries.invalidateQueries({ queryKey: [key] })),
       );

@@ -1,6 +1,7 @@
 import { ApiFailure } from '@fleet/api-client';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
+import { storeRecord } from '../../common/data/store-record.ts';
 import { readAllPages } from '../../common/fleet/queries.ts';
 import { useSession } from '../../common/session/session-context.ts';
 import type { Geofence } from './model.ts';
@@ -61,7 +62,7 @@ export function useSaveGeofence(id: number | null, onSaved: (geofence: Geofence)
         queries.invalidateQueries({ queryKey: ['palette'] }),
       ]);
       if (geofence === undefined) return;
-      queries.setQueryData(['getGeofence', geofence.id], geofence);
+      await storeRecord(queries, ['getGeofence', geofence.id], geofence);
       onSaved(geofence);
     },
     onError: async (error) => {

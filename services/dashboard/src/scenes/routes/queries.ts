@@ -1,6 +1,7 @@
 import { ApiFailure } from '@fleet/api-client';
 import { useMutation, useQueries, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
+import { storeRecord } from '../../common/data/store-record.ts';
 import { readAllPages } from '../../common/fleet/queries.ts';
 import type { Position } from '../../common/map/shapes.ts';
 import { useSession } from '../../common/session/session-context.ts';
@@ -62,7 +63,7 @@ export function useSaveRoute(id: number | null, onSaved: (route: Route) => void)
         ['listRoutes', 'palette', 'listTollGates'].map((key) => queries.invalidateQueries({ queryKey: [key] })),
       );
       if (route === undefined) return;
-      queries.setQueryData(['getRoute', route.id], route);
+      await storeRecord(queries, ['getRoute', route.id], route);
       onSaved(route);
     },
     onError: async (error) => {

@@ -1,6 +1,7 @@
 import { ApiFailure } from '@fleet/api-client';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
+import { storeRecord } from '../../../common/data/store-record.ts';
 import type { Vehicle } from '../../../common/fleet/vehicle.ts';
 import { useSession } from '../../../common/session/session-context.ts';
 
@@ -24,7 +25,7 @@ export function useSaveVehicle(vehicleId: number, onSaved: (vehicle: Vehicle) =>
     onSuccess: async (vehicle) => {
       setStored(null);
       if (vehicle !== undefined) {
-        queries.setQueryData(['getVehicle', vehicleId], vehicle);
+        await storeRecord(queries, ['getVehicle', vehicleId], vehicle);
         onSaved(vehicle);
       }
       await queries.invalidateQueries({ queryKey: ['listVehicles'] });
