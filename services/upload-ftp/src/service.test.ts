@@ -69,6 +69,9 @@ describe('upload-ftp', () => {
     await expect(create(loadConfig({ ...env, CLIPS_DIR: harness.clipsDir }))).rejects.toThrow(
       /^CLIPS_DIR belongs to the pod/,
     );
+    await expect(create(loadConfig(harness.buildEnv({ LOG_LEVEL: 'silent' })))).rejects.toThrow(
+      /^CLIPS_DIR is in use by another process/,
+    );
     const dial = new RawControl(other.ftpPort);
     await dial.waitUntil(() => dial.isClosed);
     expect(dial.output).toBe('');
@@ -121,7 +124,7 @@ describe('files of terminals', () => {
         () => null,
       );
     expect(await isServed()).toBe(`http://127.0.0.1:${first.httpPort}`);
-    await expect(create(loadConfig(env))).rejects.toThrow('CLIPS_DIR is in use by another pod');
+    await expect(create(loadConfig(env))).rejects.toThrow('CLIPS_DIR is in use by another process');
     await first.stop();
     expect(await isServed()).toBeNull();
     const again = await create(loadConfig(env));

@@ -52,15 +52,20 @@ const ownLock = async (): Promise<{ processSpace: string; processId: number; hos
 
 describe('resolvePodIdentity', () => {
   it('returns POD_ID if set, and stores it on the volume', async () => {
-    for (const _start of [1, 2]) expect((await resolvePod('pod-1')).id).toBe('pod-1');
+    for (const _start of [1, 2]) {
+      const pod = await resolvePod('pod-1');
+      expect(pod.id).toBe('pod-1');
+      await pod.release();
+    }
     expect(await readdir(dir)).toEqual(['.pod-id']);
   });
 
   it('refuses a directory of another pod, as its records name that one', async () => {
-    await resolvePod('pod-1');
+    const pod = await resolvePod('pod-1');
     await expect(resolvePod('pod-2')).rejects.toThrow(
       /^CLIPS_DIR belongs to the pod pod-1 \(.*\.pod-id\), and POD_ID is pod-2\. Give each pod its own directory, or set POD_ID to pod-1/,
     );
+    await pod.release();
     expect((await resolvePod()).id).toBe('pod-1');
   });
 
@@ -82,21 +87,27 @@ describe('resolvePodIdentity', () => {
 });
 
 describe('two pods on one volume', () => {
-  it('rejects a second pod without POD_ID in the same process', async () => {
-    await resolvePod();
-    await expect(resolvePod()).rejects.toThrow(
-      `CLIPS_DIR is in use by another pod (host ${hostname()}, process ${process.pid};`,
+  it.each([
+    ['with the same POD_ID', 'pod-1'],
+    ['without POD_ID', undefined],
+  ])('rejects a second pod %s in the same process', async (_case, configured) => {
+    await resolvePod(configured);
+    await expect(resolvePod(configured)).rejects.toThrow(
+      `CLIPS_DIR is in use by another process (host ${hostname()}, process ${process.pid};`,
     );
   });
 
-  it('rejects a pod without POD_ID while the holder on another machine is alive', async () => {
+  it.each([
+    ['with the same POD_ID', 'pod-1'],
+    ['without POD_ID', undefined],
+  ])('rejects a pod %s while the holder on another machine is alive', async (_case, configured) => {
     await writeLock({});
     const beating = setInterval(() => {
       const now = new Date();
       utimes(lockPath(), now, now).catch((error: unknown) => errors.push(error));
     }, 20);
-    await expect(resolvePod(undefined, { holderTimeoutMs: 60_000 })).rejects.toThrow(
-      /in use by another pod \(host elsewhere, process 7/,
+    await expect(resolvePod(configured, { holderTimeoutMs: 60_000 })).rejects.toThrow(
+      /in use by another process \(host elsewhere, process 7/,
     );
     clearInterval(beating);
   });

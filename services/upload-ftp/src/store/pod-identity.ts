@@ -12,8 +12,8 @@ export interface PodIdentity extends VolumeLock {
 
 /**
  * Returns the configured pod id, or the one stored on the volume, so that the pod finds its files after a restart. Each
- * pod has its own directory: it stores the id, and a pod with another one is refused. Without a configured id only one
- * process at a time may use the volume, because a second one would get the same id.
+ * pod has its own directory: it stores the id, and a pod with another one is refused. Only one process at a time may use
+ * the directory, because a second one would have the same id.
  */
 export async function resolvePodIdentity(
   configured: string | undefined,
@@ -21,13 +21,10 @@ export async function resolvePodIdentity(
   options: VolumeLockOptions,
 ): Promise<PodIdentity> {
   const idPath = join(clipsDir, '.pod-id');
-  if (configured !== undefined) {
-    await assertOwnDirectory(idPath, configured);
-    return { id: configured, release: async () => undefined };
-  }
+  if (configured !== undefined) await assertOwnDirectory(idPath, configured);
   const lock = await lockVolume(join(clipsDir, '.pod-lock'), options);
   try {
-    return { id: await readOrCreatePodId(idPath), release: () => lock.release() };
+    return { id: configured ?? (await readOrCreatePodId(idPath)), release: () => lock.release() };
   } catch (error) {
     await lock.release();
     throw error;

@@ -102,7 +102,7 @@ async function waitUntilFree(path: string, timings: LockTimings): Promise<void> 
 
 const createInUseError = (path: string, holder: Holder | null): ConfigError =>
   new ConfigError(
-    `CLIPS_DIR is in use by another pod (host ${holder?.host ?? 'unknown'}, process ${holder?.processId ?? 'unknown'}; ${path}). Give each pod its own directory, or set POD_ID.`,
+    `CLIPS_DIR is in use by another process (host ${holder?.host ?? 'unknown'}, process ${holder?.processId ?? 'unknown'}; ${path}). Stop that process, or give each pod its own directory and POD_ID.`,
   );
 
 async function isKnownDead({ processSpace, processId }: Holder): Promise<boolean> {
