@@ -17,6 +17,7 @@ import { Guard } from './access/guard.ts';
 import { KeyCache } from './access/key-cache.ts';
 import { MainStreamViewers } from './access/main-stream-viewers.ts';
 import { createRateLimits, type RateLimits } from './access/rate-limits.ts';
+import { TalkAudit } from './access/talk-audit.ts';
 import { VideoAccessCache } from './access/video-access-cache.ts';
 import { ViewMonitor } from './access/view-monitor.ts';
 import { createDeviceApi, createVideoService } from './app.ts';
@@ -71,7 +72,7 @@ async function start(config: Config, log: Logger, lifecycle: Lifecycle): Promise
   // One listener for each open stream and each pending command.
   setMaxListeners(0, stopping.signal, stopped.signal);
   const limits = createRateLimits(config, redis);
-  const { guard, streamTokens } = createGuard({ config, log, bus, lifecycle, limits, metrics });
+  const { guard, streamTokens } = createGuard({ config, log, bus, redis, lifecycle, limits, metrics });
   const sms = SmsProvider.fromConfig(config);
   lifecycle.onStop('sms', () => sms?.stop());
   const talkTurns = new TalkTurns({ redis, bus, log });
@@ -131,10 +132,11 @@ function createGuard({
   config,
   log,
   bus,
+  redis,
   lifecycle,
   limits,
   metrics,
-}: Pick<Deps, 'bus' | 'config' | 'log'> & {
+}: Pick<Deps, 'bus' | 'config' | 'log' | 'redis'> & {
   readonly lifecycle: Lifecycle;
   readonly limits: RateLimits;
   readonly metrics: Metrics;
@@ -144,6 +146,8 @@ function createGuard({
   const auditOutbox = new AuditOutbox(bus, log);
   lifecycle.onStop('auditOutbox', () => auditOutbox.stop());
   registerAuditMetrics(auditOutbox, metrics);
+  const talkAudit = new TalkAudit({ redis, bus, outbox: auditOutbox, log });
+  lifecycle.onStop('talkAudit', () => talkAudit.stop());
   const videoAccess = new VideoAccessCache(bus, log);
   lifecycle.onStop('videoAccess', () => videoAccess.stop());
   const views = new ViewMonitor(videoAccess);
@@ -152,6 +156,6 @@ function createGuard({
     secrets: config.STREAM_TOKEN_SECRET,
     lifetimeSeconds: config.STREAM_TOKEN_SECONDS,
   });
-  const guard = new Guard({ bus, config, auditOutbox, keys, limits, streamTokens, videoAccess, views });
+  const guard = new Guard({ bus, config, auditOutbox, keys, limits, streamTokens, talkAudit, videoAccess, views });
   return { guard, streamTokens };
 }

@@ -2,8 +2,15 @@ import { randomBytes } from 'node:crypto';
 import { type Bus, type DeviceAccessEvent, deviceAccessed, encodeJson, headers, JetStreamPublisher } from '@fleet/bus';
 import type { Logger } from '@fleet/service-kit';
 
-/** An audit event. */
-export type AuditEvent = Omit<DeviceAccessEvent, 'id' | 'atMs'>;
+/** An audit event. It gets a random id and the present time without others. */
+export type AuditEvent = Omit<DeviceAccessEvent, 'id' | 'atMs'> & Partial<Pick<DeviceAccessEvent, 'id' | 'atMs'>>;
+
+/** A waiting event. */
+interface Entry {
+  readonly event: DeviceAccessEvent;
+  readonly onStored: (() => void) | undefined;
+  readonly onLost: (() => void) | undefined;
+}
 
 /** Largest number of waiting events: a few megabytes. More are dropped, because no request waits for them. */
 const defaultMaxPending = 10_000;
@@ -16,7 +23,7 @@ export class AuditOutbox {
   readonly #publisher: JetStreamPublisher;
   readonly #log: Logger;
   readonly #maxPending: number;
-  #queue: DeviceAccessEvent[] = [];
+  #queue: Entry[] = [];
   #inFlight = 0;
   #isStopped = false;
   /** The first loss of an outage is logged. */
@@ -42,9 +49,15 @@ export class AuditOutbox {
     return this.#dropped;
   }
 
-  enqueue(event: AuditEvent): void {
-    if (this.#isStopped || this.pending >= this.#maxPending) return this.#drop(1);
-    this.#queue.push({ id: randomBytes(16).toString('hex'), atMs: Date.now(), ...event });
+  /** Publishes an event; calls back once it is stored, or dropped. */
+  enqueue(event: AuditEvent, onStored?: () => void, onLost?: () => void): void {
+    const entry: Entry = {
+      event: { id: randomBytes(16).toString('hex'), atMs: Date.now(), ...event },
+      onStored,
+      onLost,
+    };
+    if (this.#isStopped || this.pending >= this.#maxPending) return this.#drop([entry]);
+    this.#queue.push(entry);
     this.#sendNext();
   }
 
@@ -52,35 +65,39 @@ export class AuditOutbox {
   async stop(): Promise<void> {
     await this.#publisher.flush(stopTimeoutMs);
     this.#isStopped = true;
-    this.#drop(this.#queue.length);
+    this.#drop(this.#queue);
     this.#queue = [];
     this.#publisher.stop();
   }
 
   #sendNext(): void {
     while (this.#inFlight < maxInFlight && !this.#isStopped) {
-      const event = this.#queue.shift();
-      if (event === undefined) return;
+      const entry = this.#queue.shift();
+      if (entry === undefined) return;
       this.#inFlight += 1;
-      this.#send(event);
+      this.#send(entry);
     }
   }
 
-  #send(event: DeviceAccessEvent): void {
+  #send(entry: Entry): void {
+    const { event } = entry;
     const messageHeaders = headers();
     messageHeaders.set('Nats-Msg-Id', event.id);
     const onDone = (isStored: boolean): void => {
       this.#inFlight -= 1;
-      if (isStored) this.#isLossLogged = false;
-      else this.#drop(1);
+      if (isStored) {
+        this.#isLossLogged = false;
+        entry.onStored?.();
+      } else this.#drop([entry]);
       this.#sendNext();
     };
     if (!this.#publisher.publish(deviceAccessed.subject, encodeJson(event), onDone, messageHeaders)) onDone(false);
   }
 
-  #drop(count: number): void {
-    if (count === 0) return;
-    this.#dropped += count;
+  #drop(entries: readonly Entry[]): void {
+    if (entries.length === 0) return;
+    this.#dropped += entries.length;
+    for (const { onLost } of entries) onLost?.();
     if (!this.#isLossLogged) this.#log.error({ dropped: this.#dropped }, 'audit events were lost');
     this.#isLossLogged = true;
   }

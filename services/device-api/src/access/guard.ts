@@ -18,6 +18,7 @@ import type { GuestStream } from './guests.ts';
 import { type AcceptedCredentials, type IdentifierDeps, type Identity, identify } from './identify.ts';
 import { hashKey } from './key-cache.ts';
 import type { RateLimits } from './rate-limits.ts';
+import type { TalkAudit } from './talk-audit.ts';
 import { classifyUse, describeUse, onViewEnd, type ValidatedInput } from './uses.ts';
 import type { AccessQuery, VideoAccessCache } from './video-access-cache.ts';
 import type { ViewMonitor } from './view-monitor.ts';
@@ -35,9 +36,15 @@ const managingRoles: ReadonlySet<string> = new Set(['owner', 'admin', 'manager']
 /** Close code of a websocket. */
 const accessLostCode = 4403;
 
+/** How a caller used a device. */
+type DeviceUse = Omit<AuditEvent, 'keyId' | 'accountId' | 'imei' | 'address'> & {
+  readonly accountId?: number | undefined;
+};
+
 interface GuardDeps extends IdentifierDeps {
   readonly auditOutbox: Pick<AuditOutbox, 'enqueue'>;
   readonly limits: RateLimits;
+  readonly talkAudit: Pick<TalkAudit, 'track'>;
   readonly videoAccess: Pick<VideoAccessCache, 'get'>;
   readonly views: Pick<ViewMonitor, 'watch'>;
 }
@@ -195,13 +202,11 @@ export class Guard {
     const accountId = access?.vehicleAccountId ?? undefined;
     const details = { operation: route.operationId, ...describeUse(input), accountId };
     if (kind === 'command') return this.#audit(imei, { kind, ...details }, context);
-    if (kind === 'talk') this.#audit(imei, { kind, ...details }, context);
+    const talk = kind === 'talk' && this.#toAuditEvent(imei, { kind, ...details }, context);
+    if (talk) this.#deps.talkAudit.track(talk, context);
     // A caller that left during admission watches nothing and will not leave again.
     if (context.response.closed) return;
-    const endKind = { view: 'view', talk: 'talkEnd', part: undefined } as const;
-    const end = endKind[kind];
-    if (end !== undefined)
-      onViewEnd(context, (seconds) => this.#audit(imei, { kind: end, ...details, seconds }, context));
+    if (kind === 'view') onViewEnd(context, (seconds) => this.#audit(imei, { kind, ...details, seconds }, context));
     if (access !== undefined) this.watch(query, toDeviceRight(route, input), access, context, details.channel);
     else await this.#watchFile(query, route, context);
   }
@@ -257,17 +262,18 @@ export class Guard {
     return caller.kind === 'anonymous' ? undefined : { caller, imei, address: context.request.ip ?? '' };
   }
 
-  #audit(
-    imei: string,
-    event: Omit<AuditEvent, 'keyId' | 'accountId' | 'imei' | 'address'> & { readonly accountId?: number | undefined },
-    context: RequestContext,
-  ): void {
+  #audit(imei: string, use: DeviceUse, context: RequestContext): void {
+    const event = this.#toAuditEvent(imei, use, context);
+    if (event !== undefined) this.#deps.auditOutbox.enqueue(event);
+  }
+
+  /** Returns the audit event of a known caller. */
+  #toAuditEvent(imei: string, use: DeviceUse, context: RequestContext): AuditEvent | undefined {
     const caller = this.getCaller(context);
-    if (caller.kind === 'anonymous') return;
-    const accountId = event.accountId ?? ('accountId' in caller ? caller.accountId : undefined);
-    if (accountId === undefined) return;
-    const address = context.request.ip ?? '';
-    this.#deps.auditOutbox.enqueue({ ...event, ...toActor(caller), accountId, imei, address });
+    if (caller.kind === 'anonymous') return undefined;
+    const accountId = use.accountId ?? ('accountId' in caller ? caller.accountId : undefined);
+    if (accountId === undefined) return undefined;
+    return { ...use, ...toActor(caller), accountId, imei, address: context.request.ip ?? '' };
   }
 }
 

@@ -41,14 +41,19 @@ export function describeUse({ query, params, body }: ValidatedInput): {
 }
 
 /**
- * Calls back with the duration of a view or a talk after its end. Never calls back for a rejected request, or a caller
- * that left before the response.
+ * Calls back with the duration of a view or a talk after its end; calls `onRejected` instead for a rejected request, or
+ * a caller that left before the response.
  */
-export function onViewEnd({ response }: RequestContext, onEnd: (seconds: number) => void): void {
+export function onViewEnd(
+  { response }: RequestContext,
+  onEnd: (seconds: number) => void,
+  onRejected?: () => void,
+): void {
   const sinceMs = performance.now();
   response.once('close', () => {
     // The status of a response that has not begun is 200.
     const hasBegun = response.headersSent ? response.statusCode < 300 : isWebsocket(response);
     if (hasBegun) onEnd(Math.round((performance.now() - sinceMs) / 1000));
+    else onRejected?.();
   });
 }

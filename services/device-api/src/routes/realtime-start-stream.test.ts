@@ -142,6 +142,19 @@ describe('a camera that connects before its response', () => {
     expect((await readStream(harness.redis, live(imei))).claim).not.toBeNull();
   });
 
+  it('counts as streaming before the time-out of a response that was lost with its gateway', async () => {
+    const { imei, respond } = await slowDevice();
+    const first = start(imei);
+    await waitFor(() => harness.findCommands(imei).length === 1);
+    await harness.connectStream(imei, 1, 'http://127.0.0.1:1');
+    expect((await first).body).toEqual(success);
+    expect((await readStream(harness.redis, live(imei))).claim).not.toBeNull();
+    expect(harness.findCommands(imei)).toHaveLength(1);
+    // A late refusal changes nothing.
+    respond(createOutcome(0x9101, 1));
+    expect((await start(imei)).body).toEqual(success);
+  });
+
   it('counts as streaming if the response never arrives', async () => {
     const { imei, respond } = await slowDevice();
     const first = start(imei);

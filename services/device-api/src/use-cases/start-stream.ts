@@ -20,6 +20,7 @@ import { withTimeout } from '../domain/with-timeout.ts';
 import { readStreamOutcome, saveStreamOutcome } from '../store/stream-outcomes.ts';
 import { isStreamRunning, waitForMediaServer } from './media-servers.ts';
 import { abortOnShutdown, sendCommand, stateTimeoutMs } from './send-command.ts';
+import { sendUntilStreaming } from './send-until-streaming.ts';
 
 export type StartDeps = Pick<Deps, 'config' | 'commandClient' | 'bus' | 'redis' | 'stopped' | 'utcOffsets'>;
 
@@ -131,7 +132,7 @@ async function requestStream(
 ): Promise<GeneralResponse | undefined> {
   const { config, redis } = deps;
   const { id } = start;
-  let outcome: Outcome | undefined;
+  let outcome: Outcome | 'streaming' | undefined;
   try {
     if ((await withStateTimeout(countStreamingChannels(redis, id.imei))) > config.RATE_LIMIT_CHANNELS_PER_DEVICE)
       throw new AppError(
@@ -141,6 +142,7 @@ async function requestStream(
       );
     if (!start.address.isForeign) await abortOnShutdown(deps.stopped, waitForMediaServer(deps.bus));
     outcome = await sendWithRenewal(deps, start, request, context);
+    if (outcome === 'streaming') return undefined;
     // False if the camera connected before its response: the stream is running.
     const isExpected = isAccepted(outcome) && (await withStateTimeout(acknowledgeStream(redis, id, request.requestId)));
     if (isExpected && id.kind === 'live' && !request.isForeign)
@@ -149,7 +151,7 @@ async function requestStream(
         startId: request.requestId,
       });
   } finally {
-    if (outcome === undefined || !isAccepted(outcome))
+    if (outcome === undefined || (outcome !== 'streaming' && !isAccepted(outcome)))
       await cancelRequest(redis, id, request.requestId, outcome, context);
   }
   // Without a response only the stream itself counts.
@@ -157,23 +159,51 @@ async function requestStream(
   return toGeneralResponse(outcome);
 }
 
-/** Sends the command, and renews the request until the outcome. */
+/** Sends the command, and renews the request until the outcome; returns `streaming` if the stream comes without one. */
 async function sendWithRenewal(
   deps: StartDeps,
-  { id, command, mapOutcome }: StreamStart,
+  start: StreamStart,
   request: StreamRequest,
   context: CommandContext,
-): Promise<Outcome> {
+): Promise<Outcome | 'streaming'> {
+  const { id } = start;
   const renewal = setInterval(() => {
     renewStreamRequest(deps.redis, id, request.requestId).catch((error: unknown) =>
       context.log.warn({ err: error }, 'could not renew a stream request'),
     );
   }, renewIntervalMs);
+  const outcome = sendStartCommand(deps, start, context);
   try {
-    const outcome = await sendCommand(deps, id.imei, command, context);
-    return mapOutcome?.(outcome) ?? outcome;
+    // The packets of a stream to another media server do not arrive here.
+    if (request.isForeign) return await outcome;
+    return await sendUntilStreaming(outcome, { isStreaming: () => isRequestStreaming(deps, id, request, context) });
   } finally {
     clearInterval(renewal);
+  }
+}
+
+async function sendStartCommand(
+  deps: StartDeps,
+  { id, command, mapOutcome }: StreamStart,
+  context: CommandContext,
+): Promise<Outcome> {
+  const outcome = await sendCommand(deps, id.imei, command, context);
+  return mapOutcome?.(outcome) ?? outcome;
+}
+
+/** Returns whether the camera has connected for a request. */
+async function isRequestStreaming(
+  { redis }: StartDeps,
+  id: StreamId,
+  { requestId }: StreamRequest,
+  { log }: CommandContext,
+): Promise<boolean> {
+  try {
+    return (await withTimeout(stateTimeoutMs, readStream(redis, id))).claim?.request?.requestId === requestId;
+  } catch (error) {
+    // The response of the camera decides then.
+    log.debug({ err: error }, 'could not read the state of a stream');
+    return false;
   }
 }
 
