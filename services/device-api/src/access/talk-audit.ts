@@ -46,7 +46,9 @@ export class TalkAudit {
     // In order: a late renewal must not restore a removed talk.
     let pending: Promise<void> = Promise.resolve();
     const run = (work: () => Promise<void>): void => {
-      pending = pending.then(work).catch((error: unknown) => context.log.warn({ err: error }, 'could not record a talk'));
+      pending = pending
+        .then(work)
+        .catch((error: unknown) => context.log.warn({ err: error }, 'could not record a talk'));
     };
     const save = (): void => run(() => saveOpenTalk(redis, { ...talk, seconds: getSeconds() }));
     const renewal = setInterval(save, renewIntervalMs);

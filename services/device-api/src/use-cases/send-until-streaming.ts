@@ -31,11 +31,7 @@ export async function sendUntilStreaming(
 
 /** Resolves once the camera has streamed for the whole grace time. Rejects when `signal` is aborted. */
 async function waitUntilStreaming(
-  {
-    isStreaming,
-    responseGraceMs = defaultResponseGraceMs,
-    pollIntervalMs = defaultPollIntervalMs,
-  }: StreamingCheck,
+  { isStreaming, responseGraceMs = defaultResponseGraceMs, pollIntervalMs = defaultPollIntervalMs }: StreamingCheck,
   signal: AbortSignal,
 ): Promise<'streaming'> {
   let sinceMs: number | null = null;
