@@ -50,7 +50,7 @@ export async function removeOpenTalk(redis: Redis, { start }: Pick<OpenTalk, 'st
   await redis.multi().hDel(talksKey, start.id).zRem(renewedKey, start.id).exec();
 }
 
-/** Returns talks that nobody has renewed for `silentSeconds`: their processes have died. */
+/** Returns talks without a renewal for `silentSeconds`: their processes have died. */
 export async function findOrphanedTalks(redis: Redis, silentSeconds: number): Promise<OpenTalk[]> {
   const found = (await redis.eval(findOrphansScript, {
     keys,
