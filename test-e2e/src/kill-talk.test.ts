@@ -90,6 +90,7 @@ describe('an open talk', () => {
       const talker = await talk(dashcam);
       await kill(name);
       await waitFor(() => talker.closeCode !== null, 'the end of the talk', recoveryTimeoutMs);
+      expect(talker.closeCode).toBe(name === 'device-api' ? 1006 : 4502);
       await expectAudited(dashcam);
       (await waitFor(() => talk(dashcam).catch(() => undefined), 'another talk', recoveryTimeoutMs)).close();
     },
