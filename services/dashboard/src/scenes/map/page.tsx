@@ -7,7 +7,7 @@ import { useLiveConnection, useLiveStore } from '../../common/live/live-context.
 import type { FleetMap } from '../../common/map/fleet-map.ts';
 import { FleetMapView } from '../../common/map/fleet-map-view.tsx';
 import { formatPlace, type MapPlace, parsePlace, parsePosition } from '../../common/map/map-place.ts';
-import { useDelayed } from '../../common/map/use-delayed.ts';
+import { useDelayed } from '../../common/navigation/use-delayed.ts';
 import { BottomSheet } from './parts/bottom-sheet.tsx';
 import { FleetSide } from './parts/fleet-side.tsx';
 import { MapToolbar } from './parts/map-toolbar.tsx';

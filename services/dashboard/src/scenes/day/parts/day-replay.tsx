@@ -5,6 +5,7 @@ import { useDownloads } from '../../../common/downloads/queries.ts';
 import type { Vehicle } from '../../../common/fleet/vehicle.ts';
 import { useFormat } from '../../../common/format/preferences-context.ts';
 import { TrackMap } from '../../../common/map/track-map.tsx';
+import { useIsLeaving } from '../../../common/navigation/use-is-leaving.ts';
 import { useCan } from '../../../common/session/session-context.ts';
 import type { Lane } from '../../../common/timeline/lanes.ts';
 import { type Playhead, useCreatePlayhead, usePlayhead } from '../../../common/timeline/playhead.ts';
@@ -237,9 +238,12 @@ const restMs = 500;
 /** Writes the time into the address when the playhead rests after a seek or a pause. */
 function useTimeInAddress(playhead: Playhead, onTime: (timeMs: number) => void): void {
   const { seeks, isPlaying } = usePlayhead(playhead);
+  const isLeaving = useIsLeaving();
   useEffect(() => {
     if (seeks === 0 || isPlaying) return undefined;
-    const timer = setTimeout(() => onTime(playhead.state.timeMs), restMs);
+    const timer = setTimeout(() => {
+      if (!isLeaving()) onTime(playhead.state.timeMs);
+    }, restMs);
     return () => clearTimeout(timer);
     // `onTime` changes with every rendering.
   }, [seeks, isPlaying, playhead]);

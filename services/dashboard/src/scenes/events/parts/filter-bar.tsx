@@ -2,6 +2,7 @@ import { Group, NativeSelect, TextInput } from '@mantine/core';
 import { useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useGroups, useVehicles } from '../../../common/fleet/queries.ts';
+import { useIsLeaving } from '../../../common/navigation/use-is-leaving.ts';
 import { severities } from '../../../common/ui/severity.ts';
 import { useNotificationTypes, useSummary } from '../queries.ts';
 import { type EventsSearch, parseEventsSearch } from '../search.ts';
@@ -84,9 +85,12 @@ export function FilterBar({ search, onChange }: FilterBarProps) {
 function SearchField({ value, onChange }: { value: string; onChange: (text: string) => void }) {
   const { t } = useTranslation('events');
   const [text, setText] = useState(value);
+  const isLeaving = useIsLeaving();
   useEffect(() => {
     if (text === value) return undefined;
-    const timer = setTimeout(() => onChange(text), typingMs);
+    const timer = setTimeout(() => {
+      if (!isLeaving()) onChange(text);
+    }, typingMs);
     return () => clearTimeout(timer);
   }, [text]);
   return (
