@@ -134,6 +134,17 @@ describeRendered.each(['dev', 'prod'])('the Kubernetes overlay %s', (overlay) =>
     expect(findConfigFaults([{ service: 'platform-api', env }])).toEqual([null]);
   });
 
+  it('gives the backup job the stores of the services', () => {
+    const environments = ofKind('CronJob').flatMap((manifest) => podOf(manifest)?.containers.map(environmentOf) ?? []);
+    expect(environments).toHaveLength(overlay === 'prod' ? 1 : 0);
+    for (const env of environments)
+      expect(env).toMatchObject({
+        NATS_URL: secrets.NATS_URL,
+        REDIS_URL: secrets.REDIS_URL,
+        MONGODB_URL: secrets.MONGODB_URL,
+      });
+  });
+
   it('takes every secret from a Secret', () => {
     const written = findWorkloads().flatMap(({ name, service, container }) =>
       (container.env ?? [])

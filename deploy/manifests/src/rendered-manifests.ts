@@ -70,6 +70,7 @@ interface ManifestSpec {
     readonly metadata?: { readonly labels?: Readonly<Record<string, string>> };
     readonly spec: PodSpec;
   };
+  readonly jobTemplate?: { readonly spec: ManifestSpec };
   readonly hostnames?: readonly string[];
   readonly rules?: readonly RouteRule[];
   readonly scaleTargetRef?: { readonly name: string };
@@ -116,5 +117,7 @@ export const parseManifests = (text: string): Manifest[] =>
   parseAllDocuments(text).map((document) => document.toJS() as Manifest);
 
 /** Returns the pods' template of a workload or job; undefined for other kinds. */
-export const podOf = (manifest: Manifest): PodSpec | undefined =>
-  ['Deployment', 'StatefulSet', 'Job'].includes(manifest.kind) ? manifest.spec?.template?.spec : undefined;
+export function podOf({ kind, spec }: Manifest): PodSpec | undefined {
+  if (kind === 'CronJob') return spec.jobTemplate?.spec.template?.spec;
+  return ['Deployment', 'StatefulSet', 'Job'].includes(kind) ? spec?.template?.spec : undefined;
+}

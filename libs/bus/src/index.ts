@@ -116,6 +116,15 @@ export {
 } from './partner-telemetry.ts';
 export { pingService, servePing } from './ping.ts';
 export {
+  type ConsumerPosition,
+  deleteStream,
+  listConsumerPositions,
+  listStreams,
+  restoreStream,
+  type StoredStream,
+  startSnapshot,
+} from './stream-backup.ts';
+export {
   mediaControl,
   mediaControlSubject,
   type PlaybackProgress,

@@ -1,5 +1,13 @@
 export { allocateIds } from './allocate-ids.ts';
 export { compareAndSet } from './compare-and-set.ts';
+export {
+  dropCollections,
+  dumpDocuments,
+  dumpMetadata,
+  isDatabaseEmpty,
+  listCollections,
+  restoreCollection,
+} from './database-dump.ts';
 export { DelayedJobs } from './delayed-jobs.ts';
 export { type DeliveryRepository, toLastAttempt } from './delivery-repository.ts';
 export type { DeliverySchedule } from './delivery-schedule.ts';
@@ -40,7 +48,7 @@ export {
 } from './mongo.ts';
 export { Mp4JobRepository, type Mp4Outcome } from './mp4-job-repository.ts';
 export { countStreamingChannels, readStream } from './read-streams.ts';
-export { connectRedis, createRedisClient, pingRedis, type Redis } from './redis.ts';
+export { connectRedis, createRedisClient, emptyRedis, isRedisEmpty, pingRedis, type Redis } from './redis.ts';
 export { acquireRedisLock, type RedisLock, releaseRedisLock } from './redis-lock.ts';
 export type { ReplayQueue } from './replay-queue.ts';
 export {

@@ -32,6 +32,14 @@ export function createRedisClient(url: string, options: RedisOptions): Redis {
   return client;
 }
 
+/** Returns true if Redis has no key. */
+export const isRedisEmpty = async (redis: Redis): Promise<boolean> => (await redis.dbSize()) === 0;
+
+/** Deletes all keys of the database that the client uses. */
+export async function emptyRedis(redis: Redis): Promise<void> {
+  await redis.flushDb();
+}
+
 /** Returns true if Redis replies within the given time. */
 export async function pingRedis(redis: Redis, timeoutMs = 2_000): Promise<boolean> {
   if (!redis.isReady) return false;

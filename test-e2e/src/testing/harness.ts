@@ -90,10 +90,11 @@ export function uniquePhone(digits: 12 | 20 = 12): string {
 
 /**
  * Starts a separate product on free ports, without the simulated fleet. For test files with unique settings or that
- * stop the product.
+ * stop the product. A given data folder remains after the stop.
  */
-export async function startHarness(env: Record<string, string> = {}): Promise<StartedHarness> {
-  const product = await startProduct({ env: { LOG_LEVEL: 'info', ...raisedLimits, ...env } });
+export async function startHarness(env: Record<string, string> = {}, dataDir?: string): Promise<StartedHarness> {
+  const settings = { LOG_LEVEL: 'info', ...raisedLimits, ...env };
+  const product = await startProduct({ env: settings, ...(dataDir === undefined ? {} : { dataDir }) });
   return { ...createHarness(product, () => product.stop()), isDedicated: true };
 }
 

@@ -1,0 +1,4 @@
+/** A backup or restore that cannot be done. The message says what to do. */
+export class BackupError extends Error {
+  override readonly name = 'BackupError';
+}
