@@ -33,7 +33,7 @@ const settings = () => ({
   RATE_LIMIT_PLATFORM_PER_MINUTE: '100000',
   RATE_LIMIT_PLATFORM_BURST: '100000',
   // The receiver is down until after the restore.
-  WEBHOOK_RETRY_WAITS_MS: Array.from({ length: 20 }, () => '15000').join(','),
+  WEBHOOK_RETRY_WAITS_MS: Array.from({ length: 20 }, () => '30000').join(','),
   WEBHOOK_BREAKER_OPEN_MS: '1000',
 });
 
