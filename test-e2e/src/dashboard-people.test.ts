@@ -36,7 +36,7 @@ afterAll(async () => {
 }, 90_000);
 
 /** Fails a test whose page had an error, even if the test saw what it waited for. */
-const expectNoFaults = (): void => expect(browser.faults.splice(0)).toEqual([]);
+const expectNoFaults = (): void => expect(browsers.flatMap(({ faults }) => faults.splice(0))).toEqual([]);
 afterEach(expectNoFaults);
 
 async function openBrowser(): Promise<DashboardBrowser> {

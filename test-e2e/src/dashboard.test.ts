@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { SimulatedTerminal } from '@fleet/terminal-simulator';
 import { waitFor, waitForAssertion } from '@fleet/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
@@ -123,24 +122,6 @@ describe('the live map', () => {
       expect(await second.getByRole('textbox', { name: 'Find a vehicle' }).inputValue()).toBe('kl07 cd'),
     );
     await second.close();
-  });
-});
-
-describe('a page whose code loads slowly', () => {
-  it('appears although the address follows a move of the map at the same time', async () => {
-    await open('/map');
-    await page.getByRole('status').getByText('Live').waitFor();
-    await page.locator('canvas.maplibregl-canvas').hover();
-    // Longer than the address waits for the map to rest.
-    await page.route(/\/assets\/.*\.js$/, async (request) => {
-      await sleep(2_000);
-      await request.continue();
-    });
-    await page.mouse.wheel(0, -400);
-    await page.getByRole('link', { name: 'Vehicles', exact: true }).click();
-    await page.getByRole('link', { name: 'KL07CD1234' }).waitFor();
-    expect(new URL(page.url()).pathname).toBe('/vehicles');
-    await page.unrouteAll({ behavior: 'wait' });
   });
 });
 
