@@ -1,10 +1,11 @@
-import { lazyCheck, type SchemaCheck } from '@fleet/service-kit';
+import { lazyCheck, type SchemaCheck, type TraceSpan, tracer } from '@fleet/service-kit';
 import { Ajv } from 'ajv';
 import { ErrorCode, headers, type Msg, type MsgHdrs, NatsError } from 'nats';
 import type { Static, TSchema } from 'typebox';
 import { type Bus, endSubscription, waitForConnection } from './connection.ts';
 import { headerNames } from './header-names.ts';
 import { HeartbeatLostError, requestWithHeartbeats, sendHeartbeats } from './heartbeats.ts';
+import { injectTrace, startSendSpan, traceProcessing } from './trace-messages.ts';
 
 export { headerNames } from './header-names.ts';
 
@@ -86,17 +87,30 @@ export interface CommandIdentity {
 }
 
 /** Sends a request and returns the validated reply. Throws a BusError otherwise. */
-export async function request<Q extends TSchema, A extends TSchema>(
+export function request<Q extends TSchema, A extends TSchema>(
   bus: Bus,
   contract: RequestContract<Q, A>,
   body: Static<Q>,
   options: RequestOptions,
+): Promise<Static<A>> {
+  const span = startSendSpan('request', contract.subject);
+  if (span === undefined || tracer === undefined) return sendRequest(bus, contract, body, options);
+  return tracer.runInSpan(span, () => sendRequest(bus, contract, body, options, span));
+}
+
+async function sendRequest<Q extends TSchema, A extends TSchema>(
+  bus: Bus,
+  contract: RequestContract<Q, A>,
+  body: Static<Q>,
+  options: RequestOptions,
+  span?: TraceSpan,
 ): Promise<Static<A>> {
   const startedAtMs = performance.now();
   if (!(await waitForConnection(bus, Math.min(reconnectTimeoutMs, options.timeoutMs))))
     throw new BusError('disconnected', `${contract.subject} could not be sent: the broker is unavailable.`);
   const timeoutMs = Math.max(1, Math.round(options.timeoutMs - (performance.now() - startedAtMs)));
   const requestHeaders = headers();
+  if (span !== undefined) injectTrace(span, requestHeaders);
   if (options.correlationId !== undefined) requestHeaders.set(headerNames.correlationId, options.correlationId);
   requestHeaders.set(headerNames.timeoutMs, String(timeoutMs));
   if (options.command !== undefined) requestHeaders.set(headerNames.commandId, options.command.id);
@@ -179,7 +193,8 @@ export function serve<Q extends TSchema, A extends TSchema>(
   const respond = async (message: Msg): Promise<void> => {
     const endHeartbeats = sendHeartbeats(message);
     try {
-      respondSafely(message, await handle(message).finally(endHeartbeats), undefined, options.onError);
+      const handling = traceProcessing(contract.subject, message.headers, () => handle(message));
+      respondSafely(message, await handling.finally(endHeartbeats), undefined, options.onError);
     } catch (error) {
       options.onError(error);
       const head = headers();
@@ -232,8 +247,12 @@ export function publish<T extends TSchema>(
   body: Static<T>,
   subject = event.subject,
 ): void {
+  const span = startSendSpan('publish', subject);
+  const head = span === undefined ? undefined : headers();
+  if (span !== undefined && head !== undefined) injectTrace(span, head);
   // A closed connection is handled like an unavailable broker.
-  if (!bus.nc.isClosed()) bus.nc.publish(subject, encodeJson(body));
+  if (!bus.nc.isClosed()) bus.nc.publish(subject, encodeJson(body), head === undefined ? {} : { headers: head });
+  span?.end();
   if (!bus.isUp()) bus.emitPublishDropped(subject);
 }
 
@@ -257,7 +276,7 @@ export function subscribe<T extends TSchema>(
         const body = decodeJson(message.data);
         if (!event.check(body))
           throw new Error(`invalid message on ${message.subject}: ${ajv.errorsText(event.check.errors)}`);
-        handler(body as Static<T>, message.subject);
+        traceProcessing(message.subject, message.headers, () => handler(body as Static<T>, message.subject));
       } catch (cause) {
         onError(cause);
       }

@@ -1,8 +1,10 @@
 import { randomBytes } from 'node:crypto';
+import type { TraceSpan } from '@fleet/service-kit';
 import { createInbox, headers, type Msg, type MsgHdrs, type Subscription } from 'nats';
 import type { Bus } from './connection.ts';
 import { type CommandIdentity, decodeJson, encodeJson, headerNames } from './contract.ts';
 import { checkOutcome, type DeviceCommand, deviceCommandSubject, type Outcome } from './device-command.ts';
+import { injectTrace, startSendSpan } from './trace-messages.ts';
 
 /** Interval of retries without a reply: a reply that is published during a broker outage is lost silently. */
 const retryIntervalMs = 3_000;
@@ -69,6 +71,7 @@ export class DeviceCommandClient {
     if (this.#bus.downForMs() > brokerUnavailableAfterMs) return Promise.resolve({ kind: 'brokerAway' });
     // A returning caller may send one command twice at a time: each request has its own replies.
     const requestId = randomBytes(16).toString('hex');
+    const span = startSendSpan('request', deviceCommandSubject(request.imei));
     return new Promise((resolve) => {
       const pending = new PendingRequest({
         bus: this.#bus,
@@ -76,8 +79,11 @@ export class DeviceCommandClient {
         replyPrefix: `${this.#prefix}.${requestId}`,
         commandId: request.identity?.id ?? requestId,
         request,
+        span,
         onOutcome: (outcome) => {
           this.#pending.delete(requestId);
+          if (outcome.kind !== 'answered') span?.fail(outcome.kind);
+          span?.end();
           resolve(outcome);
         },
       });
@@ -109,6 +115,7 @@ interface PendingRequestOptions {
   readonly replyPrefix: string;
   readonly commandId: string;
   readonly request: DeviceCommandRequest;
+  readonly span: TraceSpan | undefined;
   readonly onOutcome: (outcome: Outcome) => void;
 }
 
@@ -118,6 +125,7 @@ class PendingRequest {
   readonly #replyPrefix: string;
   readonly #commandId: string;
   readonly #request: DeviceCommandRequest;
+  readonly #span: TraceSpan | undefined;
   readonly #onOutcome: (outcome: Outcome) => void;
   readonly #startedAtMs = performance.now();
   /** Numbers of the requests that did not end in "no responders": any of them may have reached a gateway. */
@@ -133,12 +141,13 @@ class PendingRequest {
   #returnTimer: NodeJS.Timeout | undefined;
   #unknownStateTimer: NodeJS.Timeout | undefined;
 
-  constructor({ bus, returnTimeoutMs, replyPrefix, commandId, request, onOutcome }: PendingRequestOptions) {
+  constructor({ bus, returnTimeoutMs, replyPrefix, commandId, request, span, onOutcome }: PendingRequestOptions) {
     this.#bus = bus;
     this.#returnTimeoutMs = returnTimeoutMs;
     this.#replyPrefix = replyPrefix;
     this.#commandId = commandId;
     this.#request = request;
+    this.#span = span;
     this.#onOutcome = onOutcome;
     // The previous request has number 0.
     if (request.identity?.isRetry === true) this.#uncertain.add(0);
@@ -174,6 +183,7 @@ class PendingRequest {
 
   #headers(): MsgHdrs {
     const messageHeaders = headers();
+    if (this.#span !== undefined) injectTrace(this.#span, messageHeaders);
     messageHeaders.set(headerNames.correlationId, this.#request.correlationId);
     messageHeaders.set(headerNames.commandId, this.#commandId);
     const commandAgeMs = performance.now() - this.#startedAtMs;

@@ -3,6 +3,7 @@ import { headers, type Msg, type Subscription } from 'nats';
 import { type Bus, endSubscription } from './connection.ts';
 import { decodeJson, encodeJson, headerNames, parseNumberHeader, respondSafely } from './contract.ts';
 import { checkDeviceCommand, type DeviceCommand, deviceCommandSubject, type Outcome } from './device-command.ts';
+import { traceProcessing } from './trace-messages.ts';
 
 /** How long a reply is cached for retries: longer than any caller waits. */
 const responseCacheTtlMs = 120_000;
@@ -163,14 +164,8 @@ export class DeviceCommandServer {
     this.#entries.set(key, entry);
     const correlationId = message.headers?.get(headerNames.correlationId) ?? '';
     const isRetry = (message.headers?.has(headerNames.retry) ?? false) && !this.#hasServedSince(imei, message);
-    void this.#run(entry, {
-      imei,
-      command: command as DeviceCommand,
-      commandId,
-      correlationId,
-      timeoutMs,
-      isRetry,
-    });
+    const incoming = { imei, command: command as DeviceCommand, commandId, correlationId, timeoutMs, isRetry };
+    void traceProcessing(message.subject, message.headers, () => this.#run(entry, incoming));
   }
 
   async #run(entry: CommandEntry, command: IncomingCommand): Promise<void> {

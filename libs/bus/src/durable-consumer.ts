@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { AckPolicy, type ConsumerMessages, DeliverPolicy, type JsMsg, NatsError, nanos } from 'nats';
 import type { Bus } from './connection.ts';
+import { traceProcessing } from './trace-messages.ts';
 import { heartbeatOptions, watchHeartbeats } from './watch-heartbeats.ts';
 
 /** A message of a JetStream stream as its handler sees it. */
@@ -154,14 +155,12 @@ export class DurableConsumer {
       Math.max(100, this.#options.ackWaitMs / 3),
     );
     try {
-      await this.#options.handler({
-        subject: message.subject,
-        data: message.data,
-        header: (name) => message.headers?.get(name) ?? '',
-        deliveryCount: message.info.deliveryCount,
-        sequence: message.seq,
-        storedAtMs: Math.floor(message.info.timestampNanos / 1e6),
-      });
+      await traceProcessing(
+        message.subject,
+        message.headers,
+        () => this.#options.handler(toJetStreamMessage(message)),
+        (error) => !(error instanceof RetryLater),
+      );
       this.#acknowledge(message, () => message.ack());
     } catch (error) {
       if (!(error instanceof RetryLater)) this.#options.onError(error);
@@ -185,3 +184,12 @@ export class DurableConsumer {
     }
   }
 }
+
+const toJetStreamMessage = (message: JsMsg): JetStreamMessage => ({
+  subject: message.subject,
+  data: message.data,
+  header: (name) => message.headers?.get(name) ?? '',
+  deliveryCount: message.info.deliveryCount,
+  sequence: message.seq,
+  storedAtMs: Math.floor(message.info.timestampNanos / 1e6),
+});

@@ -115,6 +115,7 @@ export {
   parsePartnerReport,
 } from './partner-telemetry.ts';
 export { pingService, servePing } from './ping.ts';
+export { publishToStream } from './publish-to-stream.ts';
 export {
   type ConsumerPosition,
   deleteStream,

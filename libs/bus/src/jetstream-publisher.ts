@@ -1,6 +1,8 @@
-import { createInbox, type Msg, type MsgHdrs, type Subscription } from 'nats';
+import type { TraceSpan } from '@fleet/service-kit';
+import { headers as createHeaders, createInbox, type Msg, type MsgHdrs, type Subscription } from 'nats';
 import type { Bus } from './connection.ts';
 import { decodeJson } from './contract.ts';
+import { injectTrace, startSendSpan } from './trace-messages.ts';
 
 interface PendingMessage {
   readonly subject: string;
@@ -8,6 +10,8 @@ interface PendingMessage {
   readonly headers: MsgHdrs | undefined;
   readonly onDone: (stored: boolean) => void;
   readonly firstAtMs: number;
+  /** Ends with the result. */
+  readonly span: TraceSpan | undefined;
   /** When to publish again without a confirmation. */
   retryAtMs: number;
 }
@@ -22,6 +26,8 @@ interface JetStreamPublisherOptions {
   readonly maxBytes?: number;
   /** Called with each rejection by the broker, such as a missing stream. */
   readonly onRejected?: (detail: string) => void;
+  /** True if each message begins a trace, as messages of terminals do. By default it belongs to the active span. */
+  readonly beginsTraces?: boolean;
 }
 
 /**
@@ -35,6 +41,7 @@ export class JetStreamPublisher {
   readonly #timeoutMs: number;
   readonly #maxBytes: number;
   readonly #onRejected: (detail: string) => void;
+  readonly #spanOptions: { readonly beginsTrace: boolean };
   readonly #prefix: string;
   readonly #subscription: Subscription;
   readonly #removeReconnectListener: () => void;
@@ -49,6 +56,7 @@ export class JetStreamPublisher {
     this.#timeoutMs = options.timeoutMs ?? 30_000;
     this.#maxBytes = options.maxBytes ?? 16 * 1024 * 1024;
     this.#onRejected = options.onRejected ?? (() => undefined);
+    this.#spanOptions = { beginsTrace: options.beginsTraces ?? false };
     this.#prefix = createInbox();
     this.#subscription = bus.nc.subscribe(`${this.#prefix}.*`, {
       callback: (error, message) => {
@@ -79,11 +87,13 @@ export class JetStreamPublisher {
     const now = performance.now();
     this.#lastToken += 1;
     const token = this.#lastToken.toString(36);
+    const span = startSendSpan('publish', subject, this.#spanOptions);
     const entry: PendingMessage = {
       subject,
       payload,
-      headers,
+      headers: span === undefined ? headers : withTrace(span, headers),
       onDone,
+      span,
       firstAtMs: now,
       retryAtMs: now + this.#ackTimeoutMs,
     };
@@ -146,6 +156,8 @@ export class JetStreamPublisher {
     if (entry === undefined) return;
     this.#pending.delete(token);
     this.#pendingBytes -= entry.payload.length;
+    if (!stored) entry.span?.fail('not_stored');
+    entry.span?.end();
     entry.onDone(stored);
   }
 
@@ -167,6 +179,11 @@ export class JetStreamPublisher {
       }
     }
   }
+}
+
+function withTrace(span: TraceSpan, headers = createHeaders()): MsgHdrs {
+  injectTrace(span, headers);
+  return headers;
 }
 
 function parseRejection(message: Msg): string | undefined {

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { type TraceContext, type TraceSpan, tracer } from '@fleet/service-kit';
 import {
   AckPolicy,
   type ConsumerConfig,
@@ -6,9 +7,11 @@ import {
   createInbox,
   DeliverPolicy,
   type JsMsg,
+  type MsgHdrs,
   nanos,
 } from 'nats';
 import type { Bus } from './connection.ts';
+import { startProcessSpan } from './trace-messages.ts';
 import { heartbeatOptions, watchHeartbeats } from './watch-heartbeats.ts';
 
 /** A message of a log as its reader sees it. */
@@ -17,6 +20,13 @@ export interface StreamMessage {
   readonly sequence: number;
   readonly data: Uint8Array;
   readonly storedAtMs: number;
+  /** Span of its processing; only while tracing is on. */
+  readonly trace?: TraceContext;
+}
+
+/** A message with its headers, which it has only while tracing is on. */
+interface QueuedMessage extends StreamMessage {
+  readonly headers: MsgHdrs | undefined;
 }
 
 /** Settings of an ordered reader. */
@@ -53,7 +63,7 @@ export class OrderedReader {
   readonly #bus: Bus;
   readonly #options: Required<Omit<OrderedReaderOptions, 'sinceMs'>> & Pick<OrderedReaderOptions, 'sinceMs'>;
   readonly #stopSignal = new AbortController();
-  readonly #queue: StreamMessage[] = [];
+  readonly #queue: QueuedMessage[] = [];
   readonly #running: Promise<unknown>;
   readonly #removeReconnectListener: () => void;
   #lastSequence: number;
@@ -156,7 +166,8 @@ export class OrderedReader {
     this.#deliveredCount += 1;
     this.#lastSequence = message.seq;
     const storedAtMs = Math.floor(message.info.timestampNanos / 1e6);
-    this.#queue.push({ sequence: message.seq, data: message.data, storedAtMs });
+    const headers = tracer === undefined ? undefined : message.headers;
+    this.#queue.push({ sequence: message.seq, data: message.data, storedAtMs, headers });
     this.#wake?.();
   }
 
@@ -173,7 +184,7 @@ export class OrderedReader {
     }
   }
 
-  #takeBatch(): StreamMessage[] {
+  #takeBatch(): QueuedMessage[] {
     let bytes = 0;
     let count = 0;
     for (const { data } of this.#queue) {
@@ -184,18 +195,37 @@ export class OrderedReader {
     return this.#queue.splice(0, count);
   }
 
-  async #handleBatch(batch: readonly StreamMessage[]): Promise<void> {
+  #startSpans(batch: readonly QueuedMessage[]): (TraceSpan | undefined)[] {
+    return batch.map(({ headers }) => startProcessSpan(this.#options.subject, headers));
+  }
+
+  async #handleBatch(batch: readonly QueuedMessage[]): Promise<void> {
     while (!this.#stopSignal.signal.aborted) {
+      const spans = tracer === undefined ? [] : this.#startSpans(batch);
       try {
-        await this.#options.handler(batch);
+        await this.#options.handler(tracer === undefined ? batch : withSpans(batch, spans));
+        for (const span of spans) span?.end();
         return;
       } catch (error) {
+        for (const span of spans) {
+          span?.fail(error);
+          span?.end();
+        }
         this.#options.onError(error);
         await delay(retryDelayMs, undefined, { signal: this.#stopSignal.signal }).catch(() => undefined);
       }
     }
   }
 }
+
+const withSpans = (
+  batch: readonly StreamMessage[],
+  spans: readonly (TraceSpan | undefined)[],
+): readonly StreamMessage[] =>
+  batch.map((message, index) => {
+    const trace = spans[index]?.context;
+    return trace === undefined ? message : { ...message, trace };
+  });
 
 /** Returns when a stream was created, or null: sequence numbers are meaningless in a recreated stream. */
 export async function streamCreatedAt(bus: Bus, stream: string): Promise<string | null> {

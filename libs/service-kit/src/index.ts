@@ -89,3 +89,5 @@ export {
   type SsrfVerdict,
 } from './security/ssrf-guard.ts';
 export { subjectOf, type VideoCaller } from './security/video-caller.ts';
+export { activeTrace, runDetached, runInTrace, tracer } from './tracing/active-tracer.ts';
+export type { TraceContext, TraceHeaders, TraceSpan } from './tracing/tracer.ts';

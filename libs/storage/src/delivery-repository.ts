@@ -38,6 +38,7 @@ type NewDelivery = Pick<
   | 'imeiKey'
   | 'vehicleId'
   | 'body'
+  | 'trace'
 > & { readonly status: 'pending' | 'skipped' };
 
 /** Result of an attempt. */

@@ -1,3 +1,5 @@
+import type { TraceHeaders } from '@fleet/service-kit';
+
 /** A header that is sent in addition to the platform's own. */
 export interface CustomHeader {
   readonly name: string;
@@ -148,6 +150,8 @@ export interface DeliveryRecord {
   readonly roundAttempts: number;
   /** The notification body, identical at every attempt. */
   readonly body: string;
+  /** Trace of the notification, which later attempts continue; only while tracing is on. */
+  readonly trace?: TraceHeaders;
   /** Newest attempts. */
   readonly attempts: readonly AttemptRecord[];
   /** For lists, which do not read the attempts. Absent before the first attempt. */

@@ -3,6 +3,7 @@ export { selfSigned } from './certificate.ts';
 export { maxLagWithin, monitorEventLoopLag } from './event-loop-lag.ts';
 export { freePort } from './free-port.ts';
 export { NatsCluster } from './nats-cluster.ts';
+export { OtlpReceiver, type ReceivedSpan } from './otlp-receiver.ts';
 export { propertyRuns, propertySeed, propertySettings } from './property-settings.ts';
 export { RedisSentinels } from './redis-sentinels.ts';
 export { SeededRandom } from './seeded-random.ts';

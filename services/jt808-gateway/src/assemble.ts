@@ -103,6 +103,7 @@ function startPublisher({ bus, config, lifecycle, log }: Context): JetStreamPubl
   const logThrottle = new LogThrottle(1);
   const publisher = new JetStreamPublisher(bus, {
     maxBytes: config.STORE_BUFFER_BYTES,
+    beginsTraces: true,
     onRejected: (detail) => {
       if (logThrottle.tryAcquire()) log.warn({ detail }, 'JetStream rejected a message');
     },

@@ -12,6 +12,8 @@ export interface Delivered {
   readonly id: string;
   readonly atMs: number;
   readonly secret: string | undefined;
+  /** Names of the headers. */
+  readonly headerNames: readonly string[];
   readonly envelope: WebhookEnvelope;
 }
 
@@ -44,7 +46,14 @@ export class AlarmReceiver {
       request.on('end', () => {
         const { 'webhook-id': id, 'x-webhook-secret': secret } = request.headers;
         const envelope = parseEnvelope(Buffer.concat(chunks));
-        receiver.delivered.push({ id: String(id), secret: secret?.toString(), atMs: Date.now(), envelope });
+        const headerNames = Object.keys(request.headers);
+        receiver.delivered.push({
+          id: String(id),
+          secret: secret?.toString(),
+          headerNames,
+          atMs: Date.now(),
+          envelope,
+        });
         response.writeHead(receiver.status).end();
       });
     });

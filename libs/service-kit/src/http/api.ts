@@ -8,6 +8,7 @@ import { contextMiddleware, getRequestContext, setErrorRenderer, setRawBody } fr
 import { Reply, type RequestContext, type Route } from './route.ts';
 import { getSentNames } from './sent-names.ts';
 import { sendWithEtag } from './static-content.ts';
+import { traceRequest } from './trace-request.ts';
 import { compileBody, compileParameters, type DescribeFaults, hasUint64 } from './validate.ts';
 
 /** The validated parts of a request. */
@@ -127,7 +128,7 @@ function createRouteHandlers(route: Route, options: ApiOptions): RequestHandler[
     if (route.isStatic === true) sendWithEtag(response.set('Cache-Control', 'private, no-cache'), text);
     else response.send(text);
   };
-  return [guard, handle];
+  return [traceRequest(route), guard, handle];
 }
 
 /** Reading and parsing of a route's bodies. */

@@ -1,4 +1,5 @@
 import { Ajv } from 'ajv';
+import { tracingSettings } from '../tracing/tracing-settings.ts';
 
 /** One environment variable: a JSON Schema fragment with default, description and whether logs hide its value. */
 interface EnvVariable {
@@ -111,7 +112,8 @@ export function redactConfig<S extends EnvSchema>(schema: S, config: ConfigOf<S>
       const value = (config as Record<string, unknown>)[name];
       if (value !== undefined && variable.secret === true) return [name, 'set'];
       // A connection URL may contain a password, in each of several; a comma may be part of it.
-      if (typeof value === 'string' && name.endsWith('_URL')) return [name, value.replace(/\/\/[^/?#\s]*@/g, '//***@')];
+      if (typeof value === 'string' && /_(?:URL|ENDPOINT)$/.test(name))
+        return [name, value.replace(/\/\/[^/?#\s]*@/g, '//***@')];
       return [name, value];
     }),
   );
@@ -148,4 +150,5 @@ export const commonEnv = envSchema({
     default: 'mongodb://127.0.0.1:27117/fleet',
     description: 'MongoDB server with the database name as path',
   },
+  ...tracingSettings,
 });

@@ -1,6 +1,7 @@
 import nodeModule from 'node:module';
 import { setDefaultAutoSelectFamilyAttemptTimeout } from 'node:net';
 import { hostname } from 'node:os';
+import { startTracing, stopTracing } from '../tracing/start-tracing.ts';
 import type { Logger } from './log.ts';
 
 /** Something that runs until it is stopped. */
@@ -142,6 +143,7 @@ export async function runService(log: Logger, start: () => Promise<Running>): Pr
   };
   const finish = async (service: Running): Promise<void> => {
     await service.stop();
+    await stopTracing(log);
     log.info('stopped');
     exitAfterFlush(log, 0);
   };
@@ -153,6 +155,7 @@ export async function runService(log: Logger, start: () => Promise<Running>): Pr
     exitAfterFlush(log, 1);
   });
   try {
+    await startTracing(String(log.bindings()['service']), log, process.env);
     running = await start();
   } catch (error) {
     log.fatal({ err: error }, error instanceof Error ? error.message : 'start failed');

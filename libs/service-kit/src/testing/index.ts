@@ -1,1 +1,2 @@
+export { startTracing, stopTracing } from '../tracing/start-tracing.ts';
 export { compileSchemas } from './compile-schemas.ts';

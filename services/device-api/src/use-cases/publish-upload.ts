@@ -1,4 +1,4 @@
-import { publish, uploadChanged, uploadRevoked, uploadSubject } from '@fleet/bus';
+import { encodeJson, publish, publishToStream, uploadChanged, uploadRevoked, uploadSubject } from '@fleet/bus';
 import type { Logger } from '@fleet/service-kit';
 import { isExternalUpload } from '@fleet/storage';
 import type { Deps } from '../deps.ts';
@@ -13,7 +13,8 @@ export async function publishUpload(deps: Pick<Deps, 'bus'>, upload: VisibleUplo
   if (!isFinal(status)) return publish(deps.bus, uploadChanged, body, uploadSubject(uploadId, 'progress'));
   const subject = uploadSubject(uploadId, 'closed');
   try {
-    await deps.bus.js.publish(subject, JSON.stringify(body), { msgID: `${subject}:${status}`, timeout: 2_000 });
+    const options = { msgID: `${subject}:${status}`, timeout: 2_000 };
+    await publishToStream(deps.bus, subject, encodeJson(body), options);
   } catch (error) {
     log.warn({ err: error, uploadId }, 'could not publish the end of an upload');
   }

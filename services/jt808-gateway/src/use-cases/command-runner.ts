@@ -1,12 +1,13 @@
 import type { IncomingCommand, Outcome } from '@fleet/bus';
 import { EncodeError, encodeRawMessage } from '@fleet/jt808';
-import type { Logger } from '@fleet/service-kit';
+import { activeTrace, type Logger, type TraceContext, type TraceSpan } from '@fleet/service-kit';
 import { buildCommandMessage, type CommandMessage } from '../domain/command-message.ts';
 import type { Device, Devices } from '../domain/device.ts';
 import { PendingCommand } from '../domain/pending-commands.ts';
 import { getResponseMatcher } from '../domain/response-matching.ts';
 import type { GatewayMetrics } from '../metrics.ts';
 import type { CommandRecord, CommandRecords, CommandStatus } from '../store/command-records.ts';
+import { endTerminalSpan, startTerminalSpan } from './trace-command.ts';
 
 /** Longest timeout of any caller. */
 const maxTimeoutMs = 120_000;
@@ -46,6 +47,10 @@ interface Job {
   repeatTimer: NodeJS.Timeout | undefined;
   /** True when another pod claimed the command first. */
   isClaimedElsewhere: boolean;
+  /** Trace of the caller. */
+  readonly trace: TraceContext | undefined;
+  /** From the first frame to the outcome. */
+  span: TraceSpan | undefined;
 }
 
 /** Sends commands from the bus to terminals and returns exactly one outcome for each. */
@@ -159,6 +164,8 @@ export class CommandRunner {
       deadlineAtMs: Date.now() + timeoutMs,
       repeatTimer: undefined,
       isClaimedElsewhere: false,
+      trace: activeTrace(),
+      span: undefined,
     });
     device.pending.add(command, timeoutMs);
     if (!device.pending.mustWait(command)) this.#sendInBackground(device, command);
@@ -227,6 +234,7 @@ export class CommandRunner {
     const frames = encodeRawMessage(messageId, body, { ...header, phone: session.address, serial });
     if (frames.length > 1) device.retainSplitMessage({ firstSerial: serial, frames });
     command.isWritten = true;
+    job.span ??= startTerminalSpan(messageId, job.trace);
     this.#options.metrics.hot.framesOut += frames.length;
     session.connection.send(frames.length === 1 ? (frames[0] as Buffer) : Buffer.concat(frames));
     const { commandId, correlationId } = job.incoming;
@@ -254,6 +262,7 @@ export class CommandRunner {
   #onEnded(device: Device, command: PendingCommand, outcome: Outcome): void {
     const job = this.#jobs.get(command);
     clearInterval(job?.repeatTimer);
+    endTerminalSpan(job?.span, outcome);
     this.#jobs.delete(command);
     if (command.serials.length > 0 && job?.isClaimedElsewhere !== true)
       this.#options.records

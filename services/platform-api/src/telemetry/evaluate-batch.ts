@@ -83,13 +83,14 @@ export function evaluateBatch(
       isKnown: (position: LastLocation, hash: string) => own.has(position, hash) || evaluators.isKnown(position, hash),
     },
   };
-  for (const { report, seq } of reports) {
+  for (const { report, seq, trace } of reports) {
     const known = vehicles.get(report.imei);
     if (!belongsTo(report, known)) continue;
     const before = batch.updates.get(report.imei)?.state ?? currentState(states.get(report.imei), known, stream);
     // A further entry of the same message is not processed yet, although the state has the message's number.
     const first = batch.updates.get(report.imei)?.before ?? currentState(states.get(report.imei), known, stream);
-    if (first === null || seq > first.seq) applyToBatch(batch, known, report, before, first, { stream, seq }, parts);
+    if (first === null || seq > first.seq)
+      applyToBatch(batch, known, report, before, first, { stream, seq, trace }, parts);
     else if (report.kind === 'position') batch.points.push(replayedPoint(known, report, first));
   }
   return batch;
@@ -124,7 +125,7 @@ function applyToBatch(
   report: Decoded,
   before: VehicleState | null,
   first: VehicleState | null,
-  origin: StateOrigin,
+  { trace, ...origin }: StateOrigin & Pick<ReceivedReport, 'trace'>,
   { settings, evaluators }: Pick<BatchContext, 'settings' | 'evaluators'>,
 ): void {
   const { vehicle, imei } = known;
@@ -137,7 +138,8 @@ function applyToBatch(
   batch.updates.set(imei, { known, before: first, state: evaluation.state });
   if (evaluation.mustPersist || batch.statesToPersist.has(imei)) batch.statesToPersist.set(imei, evaluation.state);
   const { geofences } = known;
-  for (const raised of evaluation.findings) batch.notifications.push({ vehicle: context.vehicle, raised, geofences });
+  for (const raised of evaluation.findings)
+    batch.notifications.push({ vehicle: context.vehicle, raised, geofences, trace });
   batch.notificationUpdates.push(...evaluation.updates);
   for (const request of evaluation.attachmentRequests)
     batch.attachmentRequests.push({ ...request, accountId: vehicle.accountId, vehicleId: vehicle._id, imei });

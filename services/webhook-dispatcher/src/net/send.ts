@@ -1,9 +1,10 @@
 import { type ClientRequest, Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import type { LookupFunction, Socket } from 'node:net';
+import { activeTrace, tracer } from '@fleet/service-kit';
 import type { AttemptError } from '@fleet/storage';
 import type { Message } from '../domain/message.ts';
-import { type AttemptResult, type Phase, toErrorCode } from './attempt-result.ts';
+import { type AttemptResult, isSuccess, type Phase, toErrorCode } from './attempt-result.ts';
 
 /** Destination of a message, with its time-outs. */
 interface Target {
@@ -31,7 +32,32 @@ export async function sendMessage(target: Target, message: Message): Promise<Att
   return sendOnce({ ...target, timeoutMs: target.timeoutMs - elapsedMs }, message);
 }
 
-function sendOnce(target: Target, message: Message): Promise<AttemptResult & { isStaleConnection?: boolean }> {
+type SendResult = AttemptResult & { readonly isStaleConnection?: boolean };
+
+/** Sends a message in a client span, which has neither path nor query of the URL: both may contain tokens. */
+function sendOnce(target: Target, message: Message): Promise<SendResult> {
+  if (tracer === undefined || activeTrace() === undefined) return post(target, message);
+  const { hostname, port, protocol } = target.url;
+  const span = tracer.startSpan({
+    kind: 'client',
+    name: 'POST',
+    attributes: {
+      'http.request.method': 'POST',
+      'server.address': hostname,
+      'server.port': Number(port) || (protocol === 'https:' ? 443 : 80),
+      'url.scheme': protocol.slice(0, -1),
+    },
+  });
+  return tracer.runInSpan(span, async () => {
+    const result = await post(target, message);
+    const { statusCode, errorCode } = result;
+    if (statusCode !== null) span.setAttributes({ 'http.response.status_code': statusCode });
+    if (!isSuccess(result)) span.fail(errorCode ?? String(statusCode));
+    return result;
+  });
+}
+
+function post(target: Target, message: Message): Promise<SendResult> {
   const { url, lookup, agent } = target;
   const isTls = url.protocol === 'https:';
   const headers = Object.fromEntries(message.headers.map(({ name, value }) => [name, value]));

@@ -6,6 +6,7 @@ import { isEnabled, type Subscriber, type Subscribers } from '../store/subscribe
 import type { WebhookHealthWriter } from '../store/webhook-health-writer.ts';
 import type { DeliveryChange } from './publish-delivery.ts';
 import { type AttemptOutcome, type AttemptRequest, type SendDeps, sendAttempt } from './send-attempt.ts';
+import { traceAttempt } from './trace-attempt.ts';
 
 /** Dependencies of attempts. */
 export interface AttemptDeps {
@@ -115,7 +116,7 @@ export class Attempts {
       this.#deps.metrics.deliveries.inc({ status });
       return true;
     }
-    const outcome = await this.#send(bulkhead, subscriber, delivery);
+    const outcome = await traceAttempt(delivery, () => this.#send(bulkhead, subscriber, delivery));
     if (outcome !== null) return this.#record(subscriber, delivery, outcome);
     await this.#defer(bulkhead, deliveryId, bulkhead.blockedUntilMs ?? Date.now(), 'breaker');
     return false;

@@ -1,8 +1,9 @@
-import { type Bus, deliveryDueSubject, encodeJson, type NotificationRaised } from '@fleet/bus';
+import { type Bus, deliveryDueSubject, encodeJson, type NotificationRaised, publishToStream } from '@fleet/bus';
 import type { WebhookRepository } from '@fleet/storage';
 import { createBody } from '../domain/message.ts';
 import type { DispatcherMetrics } from '../metrics.ts';
 import { isEnabled, type Subscriber, type Subscribers } from '../store/subscribers.ts';
+import { toStoredTrace } from './trace-attempt.ts';
 
 /** Dependencies of the fan-out. */
 export interface FanOutDeps {
@@ -52,11 +53,12 @@ async function deliver(
     vehicleId: notification.vehicle_id,
     body,
     status,
+    ...toStoredTrace(),
   });
   if (status === 'skipped') {
     metrics.deliveries.inc({ status });
     return;
   }
   const payload = encodeJson({ deliveryId, webhookId });
-  await bus.js.publish(deliveryDueSubject(webhookId), payload, { msgID: deliveryId, timeout: publishTimeoutMs });
+  await publishToStream(bus, deliveryDueSubject(webhookId), payload, { msgID: deliveryId, timeout: publishTimeoutMs });
 }

@@ -1,3 +1,4 @@
+import { runDetached } from '@fleet/service-kit';
 import type { DeliveryRepository, DeliverySchedule, DueDelivery, ReplayQueue } from '@fleet/storage';
 import type { EndpointBulkhead, EndpointBulkheads } from '../net/endpoint-bulkhead.ts';
 import type { Attempts } from './attempts.ts';
@@ -101,8 +102,8 @@ export class Sweep {
   }
 
   #start(bulkhead: EndpointBulkhead, due: DueDelivery): void {
-    const attempt = this.#deps.attempts
-      .runScheduled(bulkhead, due)
+    // The caller may be another delivery that has freed its slot.
+    const attempt = runDetached(() => this.#deps.attempts.runScheduled(bulkhead, due))
       .catch((error: unknown) => this.#deps.onError(error))
       .finally(() => {
         this.#queuedIds.delete(due._id);

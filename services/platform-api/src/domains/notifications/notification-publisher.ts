@@ -11,7 +11,7 @@ import {
   type StreamConfig,
   toStreamOptions,
 } from '@fleet/bus';
-import { AppError, minuteMs, TtlCache } from '@fleet/service-kit';
+import { AppError, activeTrace, minuteMs, runDetached, runInTrace, TtlCache } from '@fleet/service-kit';
 import type { Deps } from '../../platform/deps.ts';
 import type { FindingUpdate } from '../../rules/rule.ts';
 import { isAccountActive } from '../accounts/account-status.ts';
@@ -24,12 +24,7 @@ import { LanguageCache } from './language-cache.ts';
 import { PreferenceCache } from './preference-cache.ts';
 import { toEvent, toNotificationResponse } from './responses.ts';
 import type { Notification } from './schema.ts';
-import {
-  type NotificationRequest,
-  type NotificationSubject,
-  notificationDedupeKey,
-  toNotification,
-} from './to-notification.ts';
+import { type NotificationRequest, notificationDedupeKey, toNotification } from './to-notification.ts';
 
 type PublisherDeps = Pick<Deps, 'records' | 'database' | 'redis' | 'bus' | 'log' | 'maps' | 'thresholds'> & {
   readonly config: StreamConfig;
@@ -96,9 +91,12 @@ export class NotificationPublisher {
    */
   raise(items: readonly NotificationRequest[]): Promise<void> {
     if (items.length === 0) return Promise.resolve();
+    const trace = activeTrace();
+    const traced = trace === undefined ? items : items.map((item) => ({ trace, ...item }));
     return new Promise((resolve, reject) => {
-      this.#queue.push({ items, resolve, reject });
-      if (!this.#isRecording) void this.#recordQueued();
+      this.#queue.push({ items: traced, resolve, reject });
+      // The queue serves all callers.
+      if (!this.#isRecording) runDetached(() => void this.#recordQueued());
     });
   }
 
@@ -172,12 +170,13 @@ export class NotificationPublisher {
 
   async #publish(items: readonly NotificationRequest[], recorded: readonly Notification[]): Promise<void> {
     await this.#ensureStreams();
-    const vehicles = new Map(items.map(({ vehicle, raised }) => [notificationDedupeKey(vehicle, raised), vehicle]));
+    const requests = new Map(items.map((item) => [notificationDedupeKey(item.vehicle, item.raised), item]));
     const preferences = await this.preferenceCache.ofVehicles(items.map(({ vehicle }) => vehicle.id));
     const letIn = await this.#findActive(recorded);
     let stored: Promise<void>[] = [];
     for (const notification of recorded) {
-      const { imei, ownerUserId, id } = vehicles.get(notification.dedupeKey) as NotificationSubject;
+      const { vehicle, trace } = requests.get(notification.dedupeKey) as NotificationRequest;
+      const { imei, ownerUserId, id } = vehicle;
       const isWanted = preferences.get(id)?.wants(ownerUserId, notification.type) ?? true;
       const payload: NotificationRaised = {
         accountId: notification.accountId,
@@ -186,14 +185,15 @@ export class NotificationPublisher {
         addressForOthers: notification.address,
         notification: toNotificationResponse(notification),
       };
-      stored.push(this.#store(notificationSubject(notification.accountId, imei), notification.dedupeKey, payload));
+      const subject = notificationSubject(notification.accountId, imei);
+      stored.push(runInTrace(trace, () => this.#store(subject, notification.dedupeKey, payload)));
       if (this.#publisher.pendingBytes < maxPendingBytes) continue;
       await Promise.all(stored);
       stored = [];
     }
     await Promise.all(stored);
     const recent = recorded.filter(({ createdAt }) => Date.now() - createdAt.getTime() < renotifyIntervalMs);
-    this.#publishEvents(recent, new Map([...vehicles.values()].map(({ id, ownerUserId }) => [id, ownerUserId])));
+    this.#publishEvents(recent, new Map(items.map(({ vehicle: { id, ownerUserId } }) => [id, ownerUserId])));
   }
 
   /** Returns which accounts are active. Notifications of a suspended account are not sent to webhooks. */

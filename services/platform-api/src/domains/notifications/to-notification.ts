@@ -1,3 +1,4 @@
+import type { TraceContext } from '@fleet/service-kit';
 import type { Finding, RuleVehicle } from '../../rules/rule.ts';
 import { dedupeKeyOf } from '../../rules/rule.ts';
 import type { KnownAddress } from '../geocoding/queries.ts';
@@ -21,6 +22,8 @@ export interface NotificationRequest {
    * account.
    */
   readonly geofences?: readonly Geofence[];
+  /** Trace of the report that caused it; the active one by default. */
+  readonly trace?: TraceContext | undefined;
 }
 
 /**
