@@ -23,7 +23,7 @@ const spanKinds = {
 export type TraceContext = Context;
 
 /** Values of attributes. They contain no secret, position, phone number or terminal number. */
-export type SpanAttributes = Attributes;
+type SpanAttributes = Attributes;
 
 interface SpanOptions {
   readonly kind: keyof typeof spanKinds;
