@@ -178,8 +178,12 @@ it('no span contains a terminal number, a token, a secret or the path of a webho
 });
 
 describe('a collector that is not available', () => {
+  const hang = async (): Promise<void> => {
+    collector.isHanging = true;
+  };
+
   it.each([
-    ['does not respond', alarmBits.gnssFault, async () => void (collector.isHanging = true)],
+    ['does not respond', alarmBits.gnssFault, hang],
     ['cannot be reached', alarmBits.antenna, () => collector.stop()],
   ])('and %s stops neither commands nor alarms', async (_fault, bit, breakCollector) => {
     await breakCollector();
