@@ -134,6 +134,7 @@ export {
   type StreamChanged,
   type StreamStopReason,
   stopReasonTrailer,
+  streamPositionTrailer,
   streamChanged,
   streamStatusEvent,
   switchStream,

@@ -56,7 +56,10 @@ export const streamStartId = Type.String({ maxLength: 64 });
 export const stopReasonTrailer = 'x-stop-reason';
 
 /** Value of `stopReasonTrailer`. */
-export type StreamStopReason = 'data_budget_spent';
+export type StreamStopReason = 'data_budget_spent' | 'moved';
+
+/** Trailer of a stream that has moved to another pod: timestamp in milliseconds at which it continues. */
+export const streamPositionTrailer = 'x-stream-position';
 
 /** State of a live stream. */
 const streamState = Type.Object({

@@ -59,6 +59,7 @@ export {
   releaseStream,
   renewStreamClaim,
 } from './stream-claims.ts';
+export { completeMove, handOverStream, type MovingStream, moveTimeoutMs, takeMovingStreams } from './stream-moves.ts';
 export {
   acknowledgeStream,
   cancelStreamRequest,
@@ -67,7 +68,14 @@ export {
   renewStreamRequest,
   reserveStream,
 } from './stream-requests.ts';
-export { type StreamClaim, type StreamId, type StreamKind, type StreamRequest, streamKinds } from './stream-state.ts';
+export {
+  type HlsContinuation,
+  type StreamClaim,
+  type StreamId,
+  type StreamKind,
+  type StreamRequest,
+  streamKinds,
+} from './stream-state.ts';
 export {
   addViewer,
   countViewersBySubject,

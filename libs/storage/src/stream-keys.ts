@@ -10,6 +10,9 @@ export const dueKey = 'stream-requests:due';
 /** Sorted set of the claimed streams by the expiry of their claims: a killed pod releases nothing. */
 export const expiringKey = 'streams:expiring';
 
+/** Sorted set of the streams that wait for another pod, by the time of the next attempt. */
+export const movingKey = 'streams:moving';
+
 /** Returns the set of the streams of an account; those that have ended since are removed when the set is counted. */
 export const accountKey = (accountId: number): string => `streams:account:${accountId}`;
 

@@ -19,6 +19,7 @@ import {
   renewStreamRequest,
   reserveStream,
 } from './stream-requests.ts';
+import { completeMove, handOverStream, moveTimeoutMs, takeMovingStreams } from './stream-moves.ts';
 import type { StreamClaim, StreamId, StreamRequest } from './stream-state.ts';
 
 // Real servers on a machine that may be busy.
@@ -227,5 +228,62 @@ describe('stream state in Redis', () => {
     const channels = swept.flat().map(({ channel }) => channel);
     expect(channels.toSorted((a, b) => a - b)).toEqual(lapsed.slice(2).map(({ channel }) => channel));
     expect(await popOrphanedStreams(redis, laterMs)).toEqual([]);
+  });
+
+  describe('of a stopping pod', () => {
+    const address = { server: 'media.example.com', tcpPort: 7078, udpPort: 0 };
+    const move = { fromPodId: 'a', hls: { sequence: 1_795_280_005, initIndex: 2, discontinuity: 1 } };
+
+    /** Moves a stream that pod A has claimed; returns the request for the next pod. */
+    async function handOver(stream: StreamId = id): Promise<StreamRequest> {
+      const requested = request({ address });
+      await reserveStream(redis, stream, requested);
+      const claimed = await claimStream(redis, stream, podA);
+      if (claimed === null) throw new Error('not claimed');
+      const next = { ...requested, requestId: randomUUID(), status: 'acknowledged', move } as const;
+      expect(await handOverStream(redis, stream, claimed.claim, next)).toBe(true);
+      return next;
+    }
+
+    it('becomes a request, with which another pod may claim it', async () => {
+      const next = await handOver();
+      expect(await readStream(redis, id)).toEqual({ claim: null, request: next });
+      expect(await readEndedStream(redis, id)).toMatchObject(podA);
+      expect(await popOrphanedStreams(redis, Date.now() + 60_000)).toEqual([]);
+      const claimed = await claimStream(redis, id, podB);
+      expect(claimed?.claim).toMatchObject({ ...podB, request: next });
+      expect(await takeMovingStreams(redis)).toEqual([]);
+      expect(await redis.zCard('streams:moving')).toBe(0);
+    });
+
+    it('is returned to one of several callers, again if that fails, and never after its move', async () => {
+      const streams = Array.from({ length: 10 }, (_unused, channel): StreamId => ({ ...id, channel }));
+      const requests = await Promise.all(streams.map(handOver));
+      const taken = (await Promise.all([redis, other, redis].map((client) => takeMovingStreams(client)))).flat();
+      expect(taken.toSorted((a, b) => a.id.channel - b.id.channel)).toEqual(
+        streams.map((stream, index) => ({ id: stream, request: requests[index] })),
+      );
+      expect(await takeMovingStreams(redis)).toEqual([]);
+      await completeMove(redis, id);
+      const again = await takeMovingStreams(redis, Date.now() + 16_000);
+      expect(again).toHaveLength(9);
+      expect(again.map(({ id: { channel } }) => channel)).not.toContain(id.channel);
+    });
+
+    it('ends without a camera after the time limit', async () => {
+      await handOver();
+      expect(await popTimedOutStreams(redis, Date.now() + moveTimeoutMs - 5_000)).toEqual([]);
+      expect(await popTimedOutStreams(redis, Date.now() + moveTimeoutMs + 1_000)).toEqual([id]);
+      expect(await takeMovingStreams(redis)).toEqual([]);
+    });
+
+    it('stays with a pod that has taken it over', async () => {
+      await reserveStream(redis, id, request({ address }));
+      const first = await claimStream(redis, id, podA);
+      await claimStream(redis, id, podB);
+      if (first === null) throw new Error('not claimed');
+      expect(await handOverStream(redis, id, first.claim, request({ move }))).toBe(false);
+      expect((await readStream(redis, id)).claim).toMatchObject(podB);
+    });
   });
 });

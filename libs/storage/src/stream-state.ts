@@ -38,6 +38,34 @@ export interface StreamRequest {
   readonly correlationId: string;
   /** Account whose streams are counted; absent without a vehicle. */
   readonly accountId?: number;
+  /** Where the camera was sent by 0x9101, of live video; absent in requests of earlier releases. */
+  readonly address?: CameraTarget;
+  /** Present while the stream moves to another pod, and in the claim of that pod. */
+  readonly move?: StreamMove;
+}
+
+/** Address of the media servers in 0x9101; port 0 disables the protocol. */
+export interface CameraTarget {
+  readonly server: string;
+  readonly tcpPort: number;
+  readonly udpPort: number;
+}
+
+/** A stream that leaves a stopping pod. */
+export interface StreamMove {
+  readonly fromPodId: string;
+  /** Where the HLS of the next pod continues; absent if no player has read it. */
+  readonly hls?: HlsContinuation;
+}
+
+/** Numbers with which HLS continues after a discontinuity. */
+export interface HlsContinuation {
+  /** Media sequence number of the next segment. */
+  readonly sequence: number;
+  /** Number of the next initialization section. */
+  readonly initIndex: number;
+  /** Discontinuity sequence number of the next segment. */
+  readonly discontinuity: number;
 }
 
 /** The media pod that owns a stream. Key `stream:<kind>:<imei>:<channel>`, renewed by its owner. */

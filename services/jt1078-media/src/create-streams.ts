@@ -2,6 +2,7 @@ import type { Bus, DeviceCommandClient } from '@fleet/bus';
 import type { Lifecycle, Logger, Registry } from '@fleet/service-kit';
 import type { Redis, StreamId } from '@fleet/storage';
 import type { Config } from './config.ts';
+import { isContinuedElsewhere } from './domain/end-reason.ts';
 import { StreamRegistry } from './domain/stream-registry.ts';
 import type { IngestCounters } from './ingest/camera-connection.ts';
 import { StreamClaims } from './store/stream-claims.ts';
@@ -54,6 +55,7 @@ export function createStreams(config: Config, owner: { podId: string; url: strin
   const usageReporter = new DataUsageReporter(bus, owner.podId, log);
   const profiles = new TerminalAudioProfiles({ redis, commandClient, log });
   const aacFormats = new AacFormats({ profiles, configured: parseAacFormats(config.MEDIA_AAC_FORMATS), log });
+  const hls = new HlsOutputs(log);
   const registry = new StreamRegistry({
     claims,
     limits: toStreamLimits(config),
@@ -63,9 +65,11 @@ export function createStreams(config: Config, owner: { podId: string; url: strin
     onEnd: (stream, reason) => {
       usageReporter.onEnded(stream);
       eventPublisher.publishEnded(stream, reason);
-      if (reason !== 'takenOver') playbackPublisher.publishEnded(stream);
-      if (reason !== 'takenOver') void streamSwitch.deleteViewers(stream);
+      if (isContinuedElsewhere(reason)) return;
+      playbackPublisher.publishEnded(stream);
+      void streamSwitch.deleteViewers(stream);
     },
+    findContinuation: (stream) => hls.findContinuation(stream.id),
     log,
   });
   const streamSwitch = new StreamSwitch({ ...deps, registry, renewClaim: (id, claim) => claims.renew(id, claim) });
@@ -77,7 +81,7 @@ export function createStreams(config: Config, owner: { podId: string; url: strin
     playbackPublisher,
     streamSwitch,
     profiles,
-    hls: new HlsOutputs(log),
+    hls,
     counters,
     usageReporter,
   };

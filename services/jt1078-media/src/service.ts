@@ -1,4 +1,4 @@
-import { type Bus, DeviceCommandClient, openBus } from '@fleet/bus';
+import { type Bus, DeviceCommandClient, openBus, servePing } from '@fleet/bus';
 import {
   createApi,
   createApp,
@@ -23,9 +23,10 @@ import { serveBus } from './handlers/serve-bus.ts';
 import { openIngestPort } from './ingest/ingest-port.ts';
 import { registerMediaMetrics } from './metrics.ts';
 import { createRoutes } from './routes/create-routes.ts';
-import { startMediaTasks } from './start-media-tasks.ts';
+import { reportTaskError, startMediaTasks } from './start-media-tasks.ts';
 import { Transcoders } from './transcode/transcoders.ts';
 import { commandCamera } from './use-cases/command-camera.ts';
+import { drainStreams } from './use-cases/drain-streams.ts';
 
 /** Running media service and the ports it listens on. */
 export interface MediaService extends Running {
@@ -109,12 +110,23 @@ async function assemble(config: Config, pod: string, adminPort: number, deps: Me
   const { live, history, talk } = await openIngestPorts(config, deps, streams);
   startMediaTasks(config, deps, streams, [live, history, talk, registry, hls]);
   serveBus(config, pod, deps, streams);
+  lifecycle.onStop('live streams', () =>
+    drainStreams({ bus, registry, hls, refuseCameras: () => live.refuse(), log }),
+  );
+  serveReadiness(deps);
   await bus.flush();
   lifecycle.markStarted();
   const ingestPorts = { livePort: live.port, historyPort: history.port, talkPort: talk.port };
   const ports = { httpPort: http.port, adminPort, ...ingestPorts };
   log.info({ ...ports, url: owner.url }, 'started');
   return { ...ports, stop: () => lifecycle.stop() };
+}
+
+/** Reports on the bus that this pod accepts cameras. Start it last and stop it first. */
+function serveReadiness({ bus, redis, lifecycle, log }: MediaDeps): void {
+  const isWorking = (): boolean => !lifecycle.isStopping && redis.isReady;
+  const ping = servePing(bus, 'jt1078-media', { onError: reportTaskError(log), isWorking });
+  lifecycle.onStop('ping', () => ping.stop());
 }
 
 async function openHttp(config: Config, deps: MediaDeps, streams: Streams): Promise<{ port: number }> {

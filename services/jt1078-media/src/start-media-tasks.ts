@@ -2,6 +2,7 @@ import type { Logger } from '@fleet/service-kit';
 import type { Config } from './config.ts';
 import type { MediaDeps, Streams } from './create-streams.ts';
 import { startPeriodicTask } from './periodic-task.ts';
+import { resumeMovedStreams } from './use-cases/resume-moved-streams.ts';
 import { endOrphanedStreams, stopTimedOutStreams } from './use-cases/stop-stale-streams.ts';
 
 const timerIntervalMs = 250;
@@ -9,6 +10,7 @@ const claimRenewalIntervalMs = 3_000;
 const streamTypeIntervalMs = 1_000;
 const playbackIntervalMs = 1_000;
 const staleStreamIntervalMs = 1_500;
+const movedStreamIntervalMs = 250;
 
 /** A part with timeouts of its own. */
 interface Timed {
@@ -33,6 +35,7 @@ export function startMediaTasks(config: Config, deps: MediaDeps, streams: Stream
     ['stream types', streamTypeIntervalMs, () => streamSwitch.check()],
     ['claims', claimRenewalIntervalMs, () => registry.renewClaims()],
     ['overdue requests', staleStreamIntervalMs, () => stopTimedOutStreams(deps, claims, eventPublisher)],
+    ['moved streams', movedStreamIntervalMs, () => takeMovedStreams(deps, streams)],
     ['orphaned streams', staleStreamIntervalMs, () => endOrphanedStreams(claims, eventPublisher)],
   ] as const)
     deps.lifecycle.onStop(name, startPeriodicTask(intervalMs, task, onError));
@@ -40,6 +43,10 @@ export function startMediaTasks(config: Config, deps: MediaDeps, streams: Stream
   const renew = (): void => void registry.renewClaims().catch(onError);
   deps.redis.on('ready', renew);
   deps.lifecycle.onStop('claims after an outage', () => void deps.redis.off('ready', renew));
+}
+
+async function takeMovedStreams(deps: MediaDeps, { claims, eventPublisher }: Streams): Promise<void> {
+  if (!deps.lifecycle.isStopping) await resumeMovedStreams(deps, claims, eventPublisher);
 }
 
 function checkTimers(parts: readonly Timed[]): void {

@@ -84,21 +84,26 @@ interface Closing {
 }
 
 /**
- * Sends a stream as binary messages, at the speed of the client, and closes the websocket with it. Messages of the
- * client are ignored. `findClosing` returns how a stream closes that has ended, if not as usual.
+ * Sends streams one after the other as binary messages, at the speed of the client, and closes the websocket with the
+ * last. Messages of the client are ignored. `findClosing` returns how it closes, if not as usual.
  */
-export async function pipeToWebsocket(
-  source: Readable,
+export async function pipeToWebsocket<Source extends Readable>(
+  sources: AsyncIterable<Source>,
   websocket: WebSocket,
   stopSignal: AbortSignal,
-  findClosing: () => Closing | undefined = () => undefined,
+  findClosing: (last: Source) => Closing | undefined = () => undefined,
 ): Promise<void> {
   const sink = createWebSocketStream(websocket);
   // The duplex stream reports a connection that has closed as an error of both directions.
   sink.on('error', () => undefined).resume();
   try {
-    await pipeline(source, sink, { signal: stopSignal, end: false });
-    const { code, reason } = findClosing() ?? { code: closeCodes.ended, reason: 'the stream has ended' };
+    let last: Source | undefined;
+    for await (const source of sources) {
+      last = source;
+      await pipeline(source, sink, { signal: stopSignal, end: false });
+    }
+    const closing = last === undefined ? undefined : findClosing(last);
+    const { code, reason } = closing ?? { code: closeCodes.ended, reason: 'the stream has ended' };
     websocket.close(code, reason);
   } catch (error) {
     websocket.close(stopSignal.aborted ? closeCodes.restart : closeCodes.failed, 'the stream was interrupted');

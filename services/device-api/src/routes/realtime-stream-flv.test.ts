@@ -187,6 +187,51 @@ describe('a failing media pod', () => {
   });
 });
 
+describe('a stream whose pod stops', () => {
+  /** A pod that sends some bytes and moves the stream at `position` on request. */
+  async function startMovingPod(position: number) {
+    let move: () => void = () => undefined;
+    const pod = await startMediaPod((_request, response) => {
+      response.writeHead(200, { trailer: 'x-stop-reason, x-stream-position' });
+      response.write('FLV one ');
+      move = () => {
+        response.addTrailers({ 'x-stop-reason': 'moved', 'x-stream-position': String(position) });
+        response.end();
+      };
+    });
+    return { pod, move: () => move() };
+  }
+
+  it('continues on the next pod in the same response, at the position of the first', async () => {
+    const imei = randomImei();
+    const { pod, move } = await startMovingPod(1_234);
+    const next = await startMediaPod((_request, response) => response.writeHead(200).end('two'));
+    const claim = await harness.connectStream(imei, 1, pod.url);
+    const response = await watch(imei, '&audio=none');
+    expect(await firstChunk(response)).toBe('FLV one ');
+    await claim.leave();
+    await harness.redis.set(`stream-request:live:${imei}:1`, JSON.stringify({ status: 'acknowledged' }));
+    move();
+    await harness.connectStream(imei, 1, next.url, 'next-media');
+    expect(String(await readBytes(response))).toBe('two');
+    expect(response.complete).toBe(true);
+    const query = new URL(next.requests[0]?.url ?? '', next.url).searchParams;
+    expect(Object.fromEntries(query)).toMatchObject({ audio: 'none', resume_at: '1234' });
+  });
+
+  it('ends if the stream does not continue', async () => {
+    const imei = randomImei();
+    const { pod, move } = await startMovingPod(1_234);
+    const claim = await harness.connectStream(imei, 1, pod.url);
+    const response = await watch(imei);
+    expect(await firstChunk(response)).toBe('FLV one ');
+    await claim.leave();
+    move();
+    expect(await readBytes(response)).toHaveLength(0);
+    expect(response.complete).toBe(true);
+  });
+});
+
 describe('a requested channel', () => {
   const start = (imei: string, more = '') => api.get(`/realtime/start-stream?imei=${imei}&channel=1${more}`);
 

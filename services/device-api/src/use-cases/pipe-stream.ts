@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { pipeline } from 'node:stream/promises';
-import { type StreamStopReason, stopReasonTrailer } from '@fleet/bus';
+import type { StreamStopReason } from '@fleet/bus';
 import type { RequestContext } from '@fleet/service-kit';
 import {
   acceptWebsocket,
@@ -10,6 +10,7 @@ import {
   pipeToWebsocket,
 } from '@fleet/service-kit/websocket';
 import type { StreamId } from '@fleet/storage';
+import { followStream, readStopReason } from './follow-stream.ts';
 import { type MediaDeps, openMedia } from './open-media.ts';
 
 /** Headers of every FLV response. */
@@ -25,29 +26,37 @@ export interface WatchOptions {
   readonly hevc?: string | undefined;
 }
 
-/** Proxies a stream from its pod to the caller, byte by byte, until either side ends; over a websocket if one is offered. */
+/**
+ * Proxies a stream from its pod to the caller, byte by byte, until either side ends; over a websocket if one is offered.
+ * Continues with the next pod if the stream moves.
+ */
 export async function pipeStream(
   deps: MediaDeps,
   id: StreamId,
   { audio, hevc }: WatchOptions,
   context: RequestContext,
 ): Promise<void> {
-  const upstream = await openMedia(deps, id, { query: { audio, hevc } }, context.signal);
+  const resource = { query: { audio, hevc } };
+  const first = await openMedia(deps, id, resource, context.signal);
+  const upstreams = followStream(deps, id, { first, resource }, context);
   try {
     await (isWebsocketOffered(context)
-      ? pipeToClient(upstream, context, deps.stopping)
-      : pipeToResponse(upstream, context, deps.stopping));
+      ? pipeToClient(upstreams, context, deps.stopping)
+      : pipeToResponse(upstreams, context, deps.stopping));
   } catch (error) {
     if (!isStarted(context)) throw error;
     // The viewer left, the pod died, or this service stops: the connection is closed in each case.
     context.log.debug({ err: error }, 'stream interrupted');
+  } finally {
+    // It is not read if the handshake of the websocket has failed.
+    first.destroy();
   }
 }
 
 const isStarted = ({ response }: RequestContext): boolean => response.headersSent || isWebsocket(response);
 
 async function pipeToResponse(
-  upstream: IncomingMessage,
+  upstreams: AsyncIterable<IncomingMessage>,
   { request, response }: RequestContext,
   stopping: AbortSignal,
 ): Promise<void> {
@@ -57,7 +66,14 @@ async function pipeToResponse(
   response.setMaxListeners(20);
   response.writeHead(200, flvHeaders);
   response.flushHeaders();
-  await pipeline(upstream, response, { signal: stopping });
+  try {
+    for await (const upstream of upstreams) await pipeline(upstream, response, { signal: stopping, end: false });
+    response.end();
+  } catch (error) {
+    // A complete response would look like the end of the stream.
+    response.destroy();
+    throw error;
+  }
 }
 
 /** Clients send nothing but control frames. */
@@ -69,17 +85,17 @@ const pingIntervalMs = 60_000;
 const limitReachedCode = 4429;
 
 // A media pod appends a reason that viewers need to know.
-const findClosing = ({ trailers }: IncomingMessage) =>
-  trailers[stopReasonTrailer] === ('data_budget_spent' satisfies StreamStopReason)
+const findClosing = (last: IncomingMessage) =>
+  readStopReason(last) === ('data_budget_spent' satisfies StreamStopReason)
     ? { code: limitReachedCode, reason: 'the data budget of the vehicle is spent' }
     : undefined;
 
-async function pipeToClient(upstream: IncomingMessage, context: RequestContext, stopping: AbortSignal): Promise<void> {
-  try {
-    const websocket = await acceptWebsocket(context, { maxPayloadBytes });
-    keepWebsocketAlive(websocket, pingIntervalMs);
-    await pipeToWebsocket(upstream, websocket, stopping, () => findClosing(upstream));
-  } finally {
-    upstream.destroy();
-  }
+async function pipeToClient(
+  upstreams: AsyncIterable<IncomingMessage>,
+  context: RequestContext,
+  stopping: AbortSignal,
+): Promise<void> {
+  const websocket = await acceptWebsocket(context, { maxPayloadBytes });
+  keepWebsocketAlive(websocket, pingIntervalMs);
+  await pipeToWebsocket(upstreams, websocket, stopping, findClosing);
 }

@@ -46,7 +46,8 @@ export async function sendHlsFile(
   context: RequestContext,
 ): Promise<void> {
   const { response, log } = context;
-  const upstream = await openHls(deps, id, { suffix: `/${file}`, query: {}, otherStatuses: statuses }, context);
+  const resource = { suffix: `/${file}`, query: {}, otherStatuses: statuses } as const;
+  const upstream = await openFile(deps, id, resource, context);
   await assertResult(deps, id, upstream, context);
   response.writeHead(200, {
     'Content-Type': 'video/mp4',
@@ -78,6 +79,21 @@ async function openHls(
     if (ended === null) throw error;
     return ended;
   }
+}
+
+/** Opens a file of HLS; that of a stream that has just moved may still be on the former pod. */
+async function openFile(
+  deps: HlsDeps,
+  id: WatchedStream,
+  resource: MediaResource,
+  context: RequestContext,
+): Promise<IncomingMessage> {
+  const upstream = await openHls(deps, id, resource, context);
+  if (upstream.statusCode !== 404) return upstream;
+  const former = await openEndedMedia(deps, id, resource, context);
+  if (former === null) return upstream;
+  upstream.resume();
+  return former;
 }
 
 /** Throws the error of a response without content, and of a reader whose access ended during the wait. */

@@ -63,6 +63,7 @@ export async function startStream(
       requestedAtMs: Date.now(),
       correlationId: context.correlationId,
       ...(accountId === null ? {} : { accountId }),
+      ...toCameraTarget(start),
     };
     const reservation = await withStateTimeout(reserveStream(redis, id, request, maxStreams));
     if (reservation.state === 'full') throw accountQuotaError(maxStreams);
@@ -104,6 +105,12 @@ async function findQuota(
     context.log.warn({ err: error }, 'could not count the streams of an account');
     return { accountId: null, maxStreams: defaultMaxStreams };
   }
+}
+
+/** Returns the address with which another media pod can request live video again. */
+function toCameraTarget({ id, address }: StreamStart): Pick<StreamRequest, 'address'> {
+  const { server, tcpPort, udpPort, isForeign } = address;
+  return id.kind === 'live' && !isForeign ? { address: { server, tcpPort, udpPort } } : {};
 }
 
 const accountQuotaError = (maxStreams: number): AppError =>

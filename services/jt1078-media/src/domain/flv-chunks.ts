@@ -1,5 +1,6 @@
-import { type StreamStopReason, stopReasonTrailer } from '@fleet/bus';
+import { stopReasonTrailer, streamPositionTrailer } from '@fleet/bus';
 import { type FlvTag, toLegacyHevcTag, writeTagHeader } from '@fleet/jt1078';
+import { type EndReason, toStopReason } from './end-reason.ts';
 
 /** Tag with the timestamp of one viewer. */
 export interface TimedTag {
@@ -19,9 +20,15 @@ const tagHeaderBytes = 11;
 const chunkHeaderBytes = 10;
 const chunkOverheadBytes = chunkHeaderBytes + 2;
 
-/** Returns the end of a chunked body, with the reason as a trailer if there is one. */
-export const createLastChunk = (reason: StreamStopReason | undefined): Buffer =>
-  Buffer.from(`0\r\n${reason === undefined ? '' : `${stopReasonTrailer}: ${reason}\r\n`}\r\n`);
+/** Returns the end of a chunked body, with the reason as a trailer if viewers need to know it. */
+export function createLastChunk(endReason: EndReason, positionMs: number): Buffer {
+  const reason = toStopReason(endReason);
+  const trailers = [
+    ...(reason === undefined ? [] : [`${stopReasonTrailer}: ${reason}\r\n`]),
+    ...(reason === 'moved' ? [`${streamPositionTrailer}: ${positionMs}\r\n`] : []),
+  ];
+  return Buffer.from(`0\r\n${trailers.join('')}\r\n`);
+}
 
 /** Encodes bytes other than tags as one chunk. */
 export function toChunk(data: Buffer, isChunked: boolean): Buffer {

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { createFlvHeader, type FlvTag } from '@fleet/jt1078';
-import { type EndReason, toStopReason } from './end-reason.ts';
+import type { EndReason } from './end-reason.ts';
 import {
   type ChunkCache,
   type ChunkFormat,
@@ -27,6 +27,17 @@ interface QueuedTag extends TimedTag {
   readonly queuedAtMs: number;
 }
 
+/** How a viewer reads a stream. */
+interface FlvViewerOptions extends PlayOptions {
+  readonly isChunked: boolean;
+  readonly nowMs: number;
+  /** Timestamp at which a response of another pod continues: without a second FLV header. Null for a new response. */
+  readonly resumeAtMs?: number | null;
+}
+
+/** Distance between the last tag of one pod and the first of the next: about one picture. */
+const continuationGapMs = 40;
+
 /** Maximum size of one write from the queue. */
 const batchBytes = 256 * 1024;
 
@@ -44,10 +55,13 @@ export class FlvViewer implements StreamViewer {
   /** Called right before the first byte, which lets the response head share its packet. */
   onStart: () => void = () => undefined;
   /** Called instead of `onStart` when there is nothing to play. */
-  onNoMedia: () => void = () => undefined;
+  onNoMedia: (endReason?: EndReason) => void = () => undefined;
   readonly #socket: Socket;
   readonly #format: ChunkFormat;
   readonly #limits: ViewerLimits;
+  readonly #resumeAtMs: number | null;
+  /** Highest timestamp of a tag so far. */
+  #lastTimestampMs = 0;
   #tracks: Tracks | null = null;
   #baseTimestampMs: number | null = null;
   #videoHeader: FlvTag | null = null;
@@ -62,7 +76,7 @@ export class FlvViewer implements StreamViewer {
 
   constructor(
     socket: Socket,
-    options: PlayOptions & { readonly isChunked: boolean; readonly nowMs: number },
+    options: FlvViewerOptions,
     limits: ViewerLimits,
   ) {
     this.#socket = socket;
@@ -70,6 +84,7 @@ export class FlvViewer implements StreamViewer {
     this.#format = { isChunked: options.isChunked, isLegacyHevc: options.isLegacyHevc };
     this.joinedAtMs = options.nowMs;
     this.#limits = limits;
+    this.#resumeAtMs = options.resumeAtMs ?? null;
     socket.on('drain', () => this.#onDrain());
   }
 
@@ -109,8 +124,10 @@ export class FlvViewer implements StreamViewer {
     this.#tracks = tracks;
     this.#socket.cork();
     this.onStart();
-    const header = encodeTags([{ tag: metadata, timestampMs: 0 }], { isChunked: false, isLegacyHevc: false });
-    this.#write(toChunk(Buffer.concat([createFlvHeader(tracks), header]), this.#format.isChunked), 1, nowMs);
+    if (this.#resumeAtMs === null) {
+      const header = encodeTags([{ tag: metadata, timestampMs: 0 }], { isChunked: false, isLegacyHevc: false });
+      this.#write(toChunk(Buffer.concat([createFlvHeader(tracks), header]), this.#format.isChunked), 1, nowMs);
+    }
     // Marked as blocked, so that pushed tags collect in the queue and leave in few large writes.
     this.#blockedSinceMs = nowMs;
     pushCached();
@@ -134,7 +151,7 @@ export class FlvViewer implements StreamViewer {
       return;
     }
     this.#needsKeyFrame = false;
-    this.#baseTimestampMs ??= tag.timestampMs;
+    this.#baseTimestampMs ??= tag.timestampMs - (this.#resumeAtMs ?? 0);
     if (tag.track === 'video') this.#pushVideo(tag, headers.video, chunkCache, nowMs);
     else this.#pushAudio(tag, headers.audio, chunkCache, nowMs);
   }
@@ -178,7 +195,7 @@ export class FlvViewer implements StreamViewer {
 
   #pushAudio(tag: FlvTag, header: FlvTag | null, chunkCache: ChunkCache, nowMs: number): void {
     // Audio from before the first picture, which the transcoder emits late.
-    if (tag.timestampMs < (this.#baseTimestampMs ?? 0)) return;
+    if (tag.timestampMs - (this.#resumeAtMs ?? 0) < (this.#baseTimestampMs ?? 0)) return;
     if (header !== null && header !== this.#audioHeader && header.track === tag.track) {
       this.#audioHeader = header;
       this.#send(header, tag.timestampMs, chunkCache, nowMs);
@@ -188,6 +205,7 @@ export class FlvViewer implements StreamViewer {
 
   #send(tag: FlvTag, streamTimestampMs: number, chunkCache: ChunkCache, nowMs: number): void {
     const timestampMs = Math.max(0, streamTimestampMs - (this.#baseTimestampMs ?? 0));
+    this.#lastTimestampMs = Math.max(this.#lastTimestampMs, timestampMs);
     if (this.#blockedSinceMs === null) {
       this.#write(chunkCache.get(tag, timestampMs, this.#format), 1, nowMs);
       return;
@@ -263,7 +281,8 @@ export class FlvViewer implements StreamViewer {
 
   #finish(reason: EndReason): void {
     this.#isClosed = true;
-    if (this.#format.isChunked) this.#socket.write(createLastChunk(toStopReason(reason)));
+    if (this.#format.isChunked)
+      this.#socket.write(createLastChunk(reason, this.#lastTimestampMs + continuationGapMs));
     this.#socket.destroySoon();
   }
 }

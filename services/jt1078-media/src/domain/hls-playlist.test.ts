@@ -34,6 +34,32 @@ function addSeconds(playlist: HlsPlaylist, count: number): void {
 const getFiles = (text: string): string[] => text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
 
 describe('HlsPlaylist', () => {
+  it('continues that of another pod after a discontinuity, with rising numbers', () => {
+    const former = createPlaylist({ firstNumber: 100 });
+    addSeconds(former, 2);
+    former.addInit(init);
+    addSeconds(former, 1);
+    former.move();
+    expect(former.render()).not.toContain('ENDLIST');
+    const continuation = former.continuation ?? undefined;
+    expect(continuation).toEqual({ sequence: 103, initIndex: 102, discontinuity: 2 });
+    const playlist = createPlaylist({ firstNumber: 500, continuation });
+    addSeconds(playlist, 2);
+    expect(playlist.render()).toContain(`#EXT-X-MEDIA-SEQUENCE:103
+#EXT-X-DISCONTINUITY-SEQUENCE:1
+#EXT-X-DISCONTINUITY
+#EXT-X-MAP:URI="init-102.mp4"
+`);
+    addSeconds(playlist, 4);
+    expect(playlist.render()).toMatch(/MEDIA-SEQUENCE:105\n#EXT-X-DISCONTINUITY-SEQUENCE:2\n#EXT-X-MAP/);
+  });
+
+  it('continues at the same place if a pod moves it again before its first segment', () => {
+    const continuation = { sequence: 7, initIndex: 3, discontinuity: 1 };
+    expect(new HlsPlaylist({ ...options, continuation }).continuation).toEqual(continuation);
+    expect(new HlsPlaylist(options).continuation).toBeNull();
+  });
+
   it('begins a segment at each key frame once the open one is long enough, and lists its parts', () => {
     const playlist = createPlaylist();
     addSeconds(playlist, 2);

@@ -1,5 +1,6 @@
 import { EventEmitter, once } from 'node:events';
 import type { Mp4FragmentOutput, Mp4Init } from '@fleet/jt1078';
+import type { HlsContinuation } from '@fleet/storage';
 
 /** Settings of a playlist; durations in milliseconds. */
 export interface HlsPlaylistOptions {
@@ -15,6 +16,8 @@ export interface HlsPlaylistOptions {
   readonly partMs: number;
   /** Number of the first segment and of the first format. Numbers of one channel must never fall. */
   readonly firstNumber: number;
+  /** Present if the playlist continues that of another pod, after a discontinuity. */
+  readonly continuation?: HlsContinuation | undefined;
 }
 
 interface Part {
@@ -54,27 +57,41 @@ const seconds = (ms: number): string => (ms / 1000).toFixed(5);
  */
 export class HlsPlaylist {
   readonly #options: HlsPlaylistOptions;
+  readonly #first: HlsContinuation;
   readonly #inits = new Map<number, Buffer>();
   readonly #changes = new EventEmitter().setMaxListeners(0);
   #segments: Segment[] = [];
   #initIndex: number;
-  /** Changes of the format in segments that have left the playlist. */
-  #discontinuitySequence = 0;
   #nextSequence: number;
   #isEnded = false;
+  #hasMoved = false;
   #longestSegmentMs: number;
   #longestPartMs: number;
 
   constructor(options: HlsPlaylistOptions) {
     this.#options = options;
-    this.#initIndex = options.firstNumber - 1;
-    this.#nextSequence = options.firstNumber;
+    const { firstNumber } = options;
+    this.#first = options.continuation ?? { sequence: firstNumber, initIndex: firstNumber, discontinuity: 0 };
+    this.#initIndex = this.#first.initIndex - 1;
+    this.#nextSequence = this.#first.sequence;
     this.#longestSegmentMs = options.maxSegmentMs;
     this.#longestPartMs = options.partMs;
   }
 
   get isEnded(): boolean {
     return this.#isEnded;
+  }
+
+  /** True once another pod has the stream: its playlist continues there. */
+  get hasMoved(): boolean {
+    return this.#hasMoved;
+  }
+
+  /** Where the playlist of another pod continues; null before the first segment. */
+  get continuation(): HlsContinuation | null {
+    const initIndex = this.#initIndex + 1;
+    if (this.#segments.length === 0) return this.#options.continuation ?? null;
+    return { sequence: this.#nextSequence, initIndex, discontinuity: this.#discontinuityOf(initIndex) };
   }
 
   /** Bytes in memory. */
@@ -121,10 +138,20 @@ export class HlsPlaylist {
     this.#changes.emit('change');
   }
 
+  /** Ends the playlist here without an end for players. Its files stay readable. */
+  move(): void {
+    this.completeSegment();
+    this.#hasMoved = true;
+    this.#changes.emit('change');
+  }
+
   /** Returns the playlist. */
   render(): string {
     const listed = this.#listed();
     const first = listed[0];
+    const discontinuity = this.#discontinuityOf(first?.initIndex ?? this.#first.initIndex);
+    // The segments of the other pod are not listed, but players may have them.
+    const isContinued = this.#options.continuation !== undefined && first?.sequence === this.#first.sequence;
     const lines = [
       '#EXTM3U',
       '#EXT-X-VERSION:9',
@@ -132,9 +159,9 @@ export class HlsPlaylist {
       `#EXT-X-SERVER-CONTROL:CAN-BLOCK-RELOAD=YES,PART-HOLD-BACK=${seconds(this.#longestPartMs * partHoldBack)}`,
       `#EXT-X-PART-INF:PART-TARGET=${seconds(this.#longestPartMs)}`,
       `#EXT-X-MEDIA-SEQUENCE:${first?.sequence ?? this.#nextSequence}`,
-      `#EXT-X-DISCONTINUITY-SEQUENCE:${this.#discontinuitySequence}`,
+      `#EXT-X-DISCONTINUITY-SEQUENCE:${isContinued ? discontinuity - 1 : discontinuity}`,
     ];
-    let initIndex: number | null = null;
+    let initIndex: number | null = isContinued ? first.initIndex - 1 : null;
     for (const [index, segment] of listed.entries()) {
       if (segment.initIndex !== initIndex) {
         if (initIndex !== null) lines.push('#EXT-X-DISCONTINUITY');
@@ -177,7 +204,7 @@ export class HlsPlaylist {
   /** Returns true if a position is in the playlist or has left it. */
   has({ sequence, part }: HlsPosition): boolean {
     const last = this.#segments.at(-1);
-    if (this.#isEnded || (last !== undefined && last.sequence > sequence)) return true;
+    if (this.#isEnded || this.#hasMoved || (last !== undefined && last.sequence > sequence)) return true;
     if (last?.sequence !== sequence) return false;
     return last.isComplete || (part !== null && last.parts.length > part);
   }
@@ -225,15 +252,19 @@ export class HlsPlaylist {
   }
 
   #deleteOld(): void {
-    const { windowSegments, maxBytes, firstNumber } = this.#options;
+    const { windowSegments, maxBytes } = this.#options;
     while (
       this.#segments.length > 1 &&
       (this.#segments.length > windowSegments + retainedSegments || this.bytes > maxBytes)
     )
       this.#segments.shift();
-    const oldestInit = this.#segments[0]?.initIndex ?? firstNumber;
+    const oldestInit = this.#segments[0]?.initIndex ?? this.#first.initIndex;
     for (const index of this.#inits.keys()) if (index < oldestInit) this.#inits.delete(index);
-    this.#discontinuitySequence = (this.#listed()[0]?.initIndex ?? firstNumber) - firstNumber;
+  }
+
+  /** Returns the discontinuity sequence number of segments with an initialization section. */
+  #discontinuityOf(initIndex: number): number {
+    return this.#first.discontinuity + initIndex - this.#first.initIndex;
   }
 
   #listed(): readonly Segment[] {

@@ -211,7 +211,7 @@ export class MediaStream {
    * Adds a viewer, which starts as soon as its tracks are known. Calls `onNoMedia` when there is nothing for it to
    * play.
    */
-  join(viewer: StreamViewer, callbacks: { onStart: () => void; onNoMedia: () => void }): void {
+  join(viewer: StreamViewer, callbacks: { onStart: () => void; onNoMedia: (endReason?: EndReason) => void }): void {
     viewer.onStart = callbacks.onStart;
     viewer.onNoMedia = callbacks.onNoMedia;
     viewer.onDrain = () => this.#updateBackpressure();
@@ -242,7 +242,8 @@ export class MediaStream {
     this.#audio.stop();
     this.#viewers.end(reason);
     this.voice?.end(reason);
-    this.#camera.release(reason, closeAfterStopMs);
+    // A camera that moves is not stopped by a command: the end of its connection does it.
+    this.#camera.release(reason, reason === 'moved' ? 0 : closeAfterStopMs);
   }
 
   get #requestedMedia(): RequestedMedia {

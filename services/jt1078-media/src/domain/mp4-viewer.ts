@@ -1,5 +1,6 @@
 import { type FlvTag, Mp4Fragmenter, type Mp4FragmentOutput, type Mp4Init } from '@fleet/jt1078';
 import type { ChunkCache } from './flv-chunks.ts';
+import type { EndReason } from './end-reason.ts';
 import type { SequenceHeaders } from './gop-cache.ts';
 import type { PlayOptions, Tracks } from './play-options.ts';
 import type { StreamViewer, ViewerCounters } from './stream-viewer.ts';
@@ -10,7 +11,7 @@ interface Mp4Sink {
   readonly onFragment: (fragment: Mp4FragmentOutput) => void;
   /** Called before the last fragment, if the stream has ended. */
   readonly onEnding?: () => void;
-  readonly onEnd: () => void;
+  readonly onEnd: (reason?: EndReason) => void;
   /** Bytes that were accepted and not sent yet. */
   readonly queuedBytes: () => number;
 }
@@ -31,7 +32,7 @@ export class Mp4Viewer implements StreamViewer {
   readonly counters: ViewerCounters = { sentTags: 0, droppedTags: 0, sentBytes: 0 };
   onDrain: () => void = () => undefined;
   onStart: () => void = () => undefined;
-  onNoMedia: () => void = () => undefined;
+  onNoMedia: (endReason?: EndReason) => void = () => undefined;
   readonly #sink: Mp4Sink;
   readonly #fragmentMs: number;
   readonly #maxQueueBytes: number;
@@ -104,12 +105,12 @@ export class Mp4Viewer implements StreamViewer {
     this.#needsKeyFrame = true;
   }
 
-  end(): void {
+  end(reason: EndReason): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
     this.#sink.onEnding?.();
     this.#fragmenter?.flush();
-    this.#sink.onEnd();
+    this.#sink.onEnd(reason);
   }
 
   destroy(): void {

@@ -1,8 +1,8 @@
 import type { Logger } from '@fleet/service-kit';
-import type { StreamClaim, StreamId } from '@fleet/storage';
+import type { HlsContinuation, StreamClaim, StreamId } from '@fleet/storage';
 import type { Transcoders } from '../transcode/transcoders.ts';
 import type { CameraLink } from './camera-link.ts';
-import type { EndReason } from './end-reason.ts';
+import { type EndReason, isContinuedElsewhere } from './end-reason.ts';
 import { type FindAacFormat, MediaStream, type StreamCounters } from './media-stream.ts';
 import type { StreamLimits } from './stream-limits.ts';
 import { formatStreamName } from './stream-name.ts';
@@ -13,6 +13,8 @@ interface ClaimStore {
   claim(id: StreamId): Promise<StreamClaim | null>;
   renew(id: StreamId, claim: StreamClaim): Promise<boolean>;
   release(id: StreamId, claim: StreamClaim): Promise<void>;
+  /** Lets another pod have the stream. Returns false if that is not possible. */
+  handOver(id: StreamId, claim: StreamClaim, hls: HlsContinuation | null): Promise<boolean>;
 }
 
 /** Totals of streams that have ended. */
@@ -48,6 +50,7 @@ export class StreamRegistry {
   readonly #findAacFormat: FindAacFormat;
   readonly #stopCamera: (id: StreamId, reason: string) => Promise<void>;
   readonly #onEnd: (stream: MediaStream, reason: EndReason) => void;
+  readonly #findContinuation: (stream: MediaStream) => HlsContinuation | null;
   readonly #log: Logger;
   readonly #streams = new Map<string, MediaStream>();
   /** Viewers of ended streams that still have queued data. */
@@ -62,6 +65,8 @@ export class StreamRegistry {
     findAacFormat: FindAacFormat;
     stopCamera: (id: StreamId, reason: string) => Promise<void>;
     onEnd: (stream: MediaStream, reason: EndReason) => void;
+    /** Returns where the HLS of a stream that has moved continues; null if nothing has read it. */
+    findContinuation: (stream: MediaStream) => HlsContinuation | null;
     log: Logger;
   }) {
     this.#claims = options.claims;
@@ -70,6 +75,7 @@ export class StreamRegistry {
     this.#findAacFormat = options.findAacFormat;
     this.#stopCamera = options.stopCamera;
     this.#onEnd = options.onEnd;
+    this.#findContinuation = options.findContinuation;
     this.#log = options.log;
   }
 
@@ -90,6 +96,8 @@ export class StreamRegistry {
     // Already running here: the camera has reconnected, so Redis is not needed.
     const running = this.find(id);
     if (running !== undefined) return running;
+    // A claim of this pod would end the move of the stream to another one.
+    if (this.#isStopping) return null;
     const claim = await this.#claims.claim(id);
     if (claim === null) return null;
     if (this.#isStopping) {
@@ -147,7 +155,7 @@ export class StreamRegistry {
     if (cameraStopReasons.has(reason)) void this.#stopCamera(stream.id, reason);
     stream.end(reason);
     for (const viewer of viewers) if (!viewer.isFinished) this.#draining.add(viewer);
-    if (reason !== 'takenOver') void this.#claims.release(stream.id, stream.claim);
+    if (!isContinuedElsewhere(reason)) void this.#claims.release(stream.id, stream.claim);
     this.#addToTotals(stream);
     // Called last, as it may throw and viewers must not be left without an end.
     this.#onEnd(stream, reason);
@@ -177,6 +185,17 @@ export class StreamRegistry {
     );
   }
 
+  /**
+   * Lets other pods have the live streams whose cameras can be requested again. Returns their number. Accepts no further
+   * stream.
+   */
+  async moveStreams(): Promise<number> {
+    this.#isStopping = true;
+    const movable = [...this.#streams.values()].filter(({ id, claim }) => id.kind === 'live' && isRepeatable(claim));
+    const results = await Promise.all(movable.map((stream) => this.#move(stream)));
+    return results.filter(Boolean).length;
+  }
+
   /** Ends every stream. Viewers lose data that they do not accept within a second. */
   async stop(): Promise<void> {
     this.#isStopping = true;
@@ -193,6 +212,13 @@ export class StreamRegistry {
     }
     for (const viewer of this.#draining) viewer.destroy();
     this.#draining.clear();
+  }
+
+  async #move(stream: MediaStream): Promise<boolean> {
+    this.end(stream, 'moved');
+    const isMoved = await this.#claims.handOver(stream.id, stream.claim, this.#findContinuation(stream));
+    if (!isMoved) this.#log.warn({ stream: formatStreamName(stream.id) }, 'could not move a stream');
+    return isMoved;
   }
 
   #begin(id: StreamId, claim: StreamClaim): MediaStream {
@@ -219,3 +245,6 @@ export class StreamRegistry {
       this.endedTotals[name] += stream.counters[name];
   }
 }
+
+/** Returns whether another pod can send the camera's request again. */
+const isRepeatable = ({ request }: StreamClaim): boolean => request?.address !== undefined && !request.isForeign;

@@ -30,8 +30,8 @@ export interface StreamViewer {
   onDrain: () => void;
   /** Called right before the first byte. */
   onStart: () => void;
-  /** Called instead of `onStart` when there is nothing to play. */
-  onNoMedia: () => void;
+  /** Called instead of `onStart` when there is nothing to play, with the reason of an end. */
+  onNoMedia: (endReason?: EndReason) => void;
   /** Starts the output with its tracks; `pushCached` pushes the cached tags. */
   start(tracks: Tracks, metadata: FlvTag, nowMs: number, pushCached: () => void): void;
   /** Handles a tag; `headers` are the sequence headers that apply to it. */

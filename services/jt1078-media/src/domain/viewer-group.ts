@@ -131,7 +131,7 @@ export class ViewerGroup {
   /** Finishes all responses. */
   end(reason: EndReason): void {
     for (const viewer of this.#viewers) {
-      if (viewer.tracks === null) viewer.onNoMedia();
+      if (viewer.tracks === null) viewer.onNoMedia(reason);
       else viewer.end(reason);
     }
   }

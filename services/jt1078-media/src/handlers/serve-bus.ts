@@ -1,4 +1,4 @@
-import { servePing, streamChanged, subscribe } from '@fleet/bus';
+import { streamChanged, subscribe } from '@fleet/bus';
 import type { Config } from '../config.ts';
 import type { MediaDeps, Streams } from '../create-streams.ts';
 import { reportTaskError } from '../start-media-tasks.ts';
@@ -28,6 +28,4 @@ export function serveBus(
   lifecycle.onStop('stream switches', () => streamSwitches.stop());
   const voiceDecoding = serveVoiceDecoding(bus, { redis, ffmpegPath: config.FFMPEG_PATH, onError });
   lifecycle.onStop('voice decoding', () => voiceDecoding.stop());
-  const ping = servePing(bus, 'jt1078-media', { onError, isWorking: () => !lifecycle.isStopping && redis.isReady });
-  lifecycle.onStop('ping', () => ping.stop());
 }

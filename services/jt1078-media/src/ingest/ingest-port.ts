@@ -5,6 +5,8 @@ import { UdpIngest, type UdpIngestOptions } from './udp-ingest.ts';
 interface IngestPort {
   readonly port: number;
   check(nowMs: number): void;
+  /** Stops to accept TCP connections; open ones continue. */
+  refuse(): void;
   stop(): Promise<void>;
 }
 
@@ -32,6 +34,7 @@ export async function openIngestPort(
         tcp.check(nowMs);
         udp.check(nowMs);
       },
+      refuse: () => tcp.refuse(),
       stop: async () => {
         await Promise.all([tcp.stop(), udp.stop()]);
       },

@@ -59,6 +59,11 @@ export class TcpIngest {
     for (const camera of this.#cameras) camera.check(nowMs);
   }
 
+  /** Closes the listener; open connections continue. */
+  refuse(): void {
+    this.#server.close();
+  }
+
   stop(): Promise<void> {
     for (const camera of this.#cameras) camera.destroy();
     return new Promise((resolve) => {

@@ -1,6 +1,7 @@
 import { AppError, verifyMediaPath } from '@fleet/service-kit';
 import { firstPacketTimeoutMs, type StreamId, type StreamKind } from '@fleet/storage';
 import { Type } from 'typebox';
+import type { EndReason } from '../domain/end-reason.ts';
 import type { MediaStream } from '../domain/media-stream.ts';
 import { canonicalizeSim } from '../domain/stream-name.ts';
 import type { StreamRegistry } from '../domain/stream-registry.ts';
@@ -34,9 +35,14 @@ export const streamErrors = {
   502: 'no packet or picture arrived',
 } as const;
 
-/** Returns an error for a stream that has nothing to play. */
-export const noMediaError = (): AppError =>
-  new AppError('upstream_error', 'The camera sends no audio or video that can be played.');
+/** Returns an error for a stream that does not run on this pod. */
+export const notStreamingError = (): AppError => new AppError('not_streaming', 'The channel is not streaming here.');
+
+/** Returns an error for a stream that has nothing to play, or has moved before it could be played. */
+export const noMediaError = (endReason?: EndReason): AppError =>
+  endReason === 'moved'
+    ? notStreamingError()
+    : new AppError('upstream_error', 'The camera sends no audio or video that can be played.');
 
 /** Interval at which a wait for the camera checks whether it is still expected. */
 const expectationPollMs = 1_000;
@@ -84,7 +90,7 @@ export async function findStream(
   const stream = deps.registry.find(id);
   if (stream !== undefined) return stream;
   if (isExpected && !signal.aborted) throw new AppError('upstream_error', 'The camera did not connect.');
-  throw new AppError('not_streaming', 'The channel is not streaming here.');
+  throw notStreamingError();
 }
 
 async function isCameraExpected(deps: Pick<StreamAccessDeps, 'isExpected'>, id: StreamId): Promise<boolean> {

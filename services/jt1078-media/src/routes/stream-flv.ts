@@ -23,6 +23,13 @@ interface FlvRouteDeps extends StreamAccessDeps {
 const query = Type.Object({
   audio: Type.Optional(Type.Union([Type.Literal('aac'), Type.Literal('copy'), Type.Literal('none')])),
   hevc: Type.Optional(Type.Literal('legacy')),
+  resume_at: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: 0xff_ff_ff_ff,
+      description: 'timestamp at which a response of another pod continues; no FLV header is sent',
+    }),
+  ),
   ...signatureQuery,
 });
 const params = Type.Object({ stream: streamName });
@@ -46,7 +53,11 @@ export const flvRoutes = (deps: FlvRouteDeps): Route[] =>
         await startPlayback(
           deps,
           stream,
-          { audio: query.audio ?? 'aac', isLegacyHevc: query.hevc === 'legacy' },
+          {
+            audio: query.audio ?? 'aac',
+            isLegacyHevc: query.hevc === 'legacy',
+            resumeAtMs: query.resume_at ?? null,
+          },
           context,
         );
       },
@@ -56,7 +67,7 @@ export const flvRoutes = (deps: FlvRouteDeps): Route[] =>
 function startPlayback(
   deps: FlvRouteDeps,
   stream: MediaStream,
-  playOptions: { audio: AudioMode; isLegacyHevc: boolean },
+  playOptions: { audio: AudioMode; isLegacyHevc: boolean; resumeAtMs: number | null },
   { request, response }: RequestContext,
 ): Promise<void> {
   const { socket } = request;
@@ -85,9 +96,9 @@ function startPlayback(
     }
     stream.join(viewer, {
       onStart: writeHeaders,
-      onNoMedia: () => {
+      onNoMedia: (reason) => {
         stream.leave(viewer);
-        reject(noMediaError());
+        reject(noMediaError(reason));
       },
     });
   });

@@ -7,6 +7,7 @@ import {
   authorizeStream,
   findStream,
   noMediaError,
+  notStreamingError,
   parseStreamId,
   type StreamAccessDeps,
   signatureQuery,
@@ -50,6 +51,8 @@ export const hlsRoutes = (deps: HlsRouteDeps): Route[] =>
           sequence === undefined ? null : { sequence, part: part ?? null },
           context.signal,
         );
+        // The next pod has the playlist that follows.
+        if (playlist.hasMoved) throw notStreamingError();
         send(deps, context, playlistType, [Buffer.from(playlist.render())]);
       },
     }),
@@ -66,7 +69,7 @@ export const hlsRoutes = (deps: HlsRouteDeps): Route[] =>
         const id = parseStreamId(kind, params.stream);
         authorizeStream(deps, id, query);
         const playlist = deps.hls.find(id);
-        if (playlist === null) throw new AppError('not_streaming', 'The channel is not streaming here.');
+        if (playlist === null) throw notStreamingError();
         const position = playlist.parsePart(params.file);
         // Players request the next part in advance.
         if (position !== null && !playlist.isTooFarAhead(position))
@@ -91,8 +94,9 @@ async function waitForPosition(
   signal: AbortSignal,
 ): Promise<void> {
   if (position === null) {
-    await playlist.waitFor(() => playlist.isPlayable || playlist.isEnded, segmentTimeoutMs, signal);
-    if (!playlist.isPlayable) throw noMediaError();
+    const canRespond = (): boolean => playlist.isPlayable || playlist.isEnded || playlist.hasMoved;
+    await playlist.waitFor(canRespond, segmentTimeoutMs, signal);
+    if (!playlist.isPlayable && !playlist.hasMoved) throw noMediaError();
     return;
   }
   if (playlist.isTooFarAhead(position))

@@ -68,9 +68,9 @@ function sendMp4(stream: MediaStream, audio: 'aac' | 'none', { response }: Reque
     });
     stream.join(viewer, {
       onStart: () => response.writeHead(200, { 'Content-Type': 'video/mp4', 'Cache-Control': 'no-store' }),
-      onNoMedia: () => {
+      onNoMedia: (reason) => {
         stream.leave(viewer);
-        reject(noMediaError());
+        reject(noMediaError(reason));
       },
     });
   });

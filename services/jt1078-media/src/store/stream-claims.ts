@@ -1,6 +1,13 @@
+import { randomUUID } from 'node:crypto';
 import type { Logger } from '@fleet/service-kit';
 import {
+  acknowledgeStream,
+  cancelStreamRequest,
   claimStream,
+  completeMove,
+  type HlsContinuation,
+  handOverStream,
+  type MovingStream,
   popOrphanedStreams,
   popTimedOutStreams,
   type Redis,
@@ -9,6 +16,7 @@ import {
   renewStreamClaim,
   type StreamClaim,
   type StreamId,
+  takeMovingStreams,
 } from '@fleet/storage';
 
 /** Time that a camera waits for admission while Redis is unavailable. */
@@ -78,6 +86,56 @@ export class StreamClaims {
       await releaseStream(this.#redis, id, claim.generation);
     } catch (error) {
       this.#onRedisFailure(error);
+    }
+  }
+
+  /** Replaces a claim by a request for another pod. Returns false if Redis is unavailable or another pod has the stream. */
+  async handOver(id: StreamId, claim: StreamClaim, hls: HlsContinuation | null): Promise<boolean> {
+    if (claim.request === null) return false;
+    const move = { fromPodId: claim.podId, ...(hls === null ? {} : { hls }) };
+    try {
+      return await handOverStream(this.#redis, id, claim, {
+        ...claim.request,
+        requestId: randomUUID(),
+        status: 'acknowledged',
+        requestedAtMs: Date.now(),
+        move,
+      });
+    } catch (error) {
+      this.#onRedisFailure(error);
+      return false;
+    }
+  }
+
+  /** Returns streams of stopping pods whose cameras have to be commanded; each is returned to one pod. */
+  async takeMoving(): Promise<MovingStream[]> {
+    try {
+      return await takeMovingStreams(this.#redis);
+    } catch (error) {
+      this.#onRedisFailure(error);
+      return [];
+    }
+  }
+
+  /** Records that the camera of a moving stream will connect. */
+  async acknowledgeMove({ id, request }: MovingStream): Promise<void> {
+    try {
+      await acknowledgeStream(this.#redis, id, request.requestId);
+      await completeMove(this.#redis, id);
+    } catch (error) {
+      // The stream has its time limit already.
+      this.#onRedisFailure(error);
+    }
+  }
+
+  /** Ends a move that the camera refused. Returns false if the stream runs, or is requested again. */
+  async cancelMove({ id, request }: MovingStream): Promise<boolean> {
+    try {
+      await completeMove(this.#redis, id);
+      return await cancelStreamRequest(this.#redis, id, request.requestId);
+    } catch (error) {
+      this.#onRedisFailure(error);
+      return false;
     }
   }
 

@@ -32,8 +32,8 @@ interface StreamResponse extends StreamId {
   videoFrames: number;
 }
 
-/** Main or sub stream of a request; the main stream by default. */
-type RequestedType = Partial<Pick<StreamRequest, 'streamType' | 'returnsToSub'>>;
+/** Main or sub stream of a request, by default the main stream, and the address for another request. */
+type RequestedType = Partial<Pick<StreamRequest, 'streamType' | 'returnsToSub' | 'address'>>;
 
 /** Media service with the backends of the test run. */
 export interface MediaHarness {

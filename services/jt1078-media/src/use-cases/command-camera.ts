@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { DeviceCommand, DeviceCommandClient, Outcome } from '@fleet/bus';
 import type { Logger } from '@fleet/service-kit';
-import { type Redis, readDevice, type StreamId } from '@fleet/storage';
+import { type MovingStream, type Redis, readDevice, type StreamId } from '@fleet/storage';
 import { formatStreamName } from '../domain/stream-name.ts';
 
 /** Commands that this service sends to cameras on its own. */
@@ -62,6 +62,15 @@ export function switchCamera(
 ): Promise<Outcome> {
   const command = { kind: 'controlLive', channel: id.channel, control: 1, closeType: 0, streamType } as const;
   return send(deps, id, command, { order: streamType === 0 ? 'main stream' : 'sub stream', reason });
+}
+
+/** Sends 0x9101 again for a live stream that has left another pod; returns null if its address is unknown. */
+export async function requestCameraAgain(deps: CommandCameraDeps, moving: MovingStream): Promise<Outcome | null> {
+  const { id, request } = moving;
+  if (request.address === undefined) return null;
+  const { dataType, streamType, address } = request;
+  const command = { kind: 'startLive', ...address, channel: id.channel, dataType, streamType } as const;
+  return send(deps, id, command, { order: 'start', reason: 'the pod of the stream has stopped' });
 }
 
 async function send(

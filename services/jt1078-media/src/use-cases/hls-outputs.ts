@@ -1,5 +1,6 @@
 import type { Logger } from '@fleet/service-kit';
-import { endedStreamTtlMs, type StreamId } from '@fleet/storage';
+import { endedStreamTtlMs, type HlsContinuation, type StreamId } from '@fleet/storage';
+import type { EndReason } from '../domain/end-reason.ts';
 import { HlsPlaylist } from '../domain/hls-playlist.ts';
 import type { MediaStream } from '../domain/media-stream.ts';
 import { Mp4Viewer } from '../domain/mp4-viewer.ts';
@@ -29,6 +30,8 @@ const playlistOptions = {
 /** Converts streams to HLS while a player reads it: in memory, by copying, one conversion for all players. */
 export class HlsOutputs {
   readonly #outputs = new Map<string, HlsOutput>();
+  /** Streams whose playlist has continued that of another pod. */
+  readonly #continued = new WeakSet<MediaStream>();
   readonly #log: Logger;
 
   constructor(log: Logger) {
@@ -57,6 +60,18 @@ export class HlsOutputs {
     return this.#start(stream).playlist;
   }
 
+  /** Returns where the playlist of another pod continues; null if nothing reads the stream as HLS. */
+  findContinuation(id: StreamId): HlsContinuation | null {
+    return this.#outputs.get(formatStreamName(id))?.playlist.continuation ?? null;
+  }
+
+  /** Returns whether players have read files of moved streams within this time. */
+  hasMovedReaders(withinMs: number, nowMs = performance.now()): boolean {
+    return [...this.#outputs.values()].some(
+      ({ playlist, lastReadAtMs }) => playlist.hasMoved && nowMs - lastReadAtMs < withinMs,
+    );
+  }
+
   /** Stops conversions without readers; call it regularly. */
   check(nowMs: number): void {
     for (const [name, output] of this.#outputs) {
@@ -75,11 +90,16 @@ export class HlsOutputs {
   #start(stream: MediaStream): HlsOutput {
     const name = formatStreamName(stream.id);
     // Segments last a second at least, so numbers that begin with the time are above those of an earlier conversion.
-    const playlist = new HlsPlaylist({ ...playlistOptions, firstNumber: Math.floor(Date.now() / 1_000) });
+    const playlist = new HlsPlaylist({
+      ...playlistOptions,
+      firstNumber: Math.floor(Date.now() / 1_000),
+      continuation: this.#takeContinuation(stream),
+    });
     const nowMs = performance.now();
-    const end = (): void => {
+    const end = (reason?: EndReason): void => {
       output.endedAtMs ??= performance.now();
-      playlist.end();
+      if (reason === 'moved') playlist.move();
+      else playlist.end();
     };
     const viewer = new Mp4Viewer(
       { audio: 'aac', fragmentMs: partMs, maxQueueBytes: Number.POSITIVE_INFINITY, nowMs },
@@ -95,12 +115,19 @@ export class HlsOutputs {
     this.#outputs.set(name, output);
     stream.join(viewer, {
       onStart: () => undefined,
-      onNoMedia: () => {
+      onNoMedia: (reason) => {
         stream.leave(viewer);
-        end();
+        end(reason);
       },
     });
     this.#log.info({ stream: name }, 'started hls');
     return output;
+  }
+
+  /** Returns where the first playlist of a stream from another pod begins; later ones begin with the time. */
+  #takeContinuation(stream: MediaStream): HlsContinuation | undefined {
+    if (this.#continued.has(stream)) return undefined;
+    this.#continued.add(stream);
+    return stream.claim.request?.move?.hls;
   }
 }

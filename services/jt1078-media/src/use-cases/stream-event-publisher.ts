@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type Bus, publish, type StreamChanged, streamChanged, streamStatusEvent } from '@fleet/bus';
 import type { StreamId } from '@fleet/storage';
-import type { EndReason } from '../domain/end-reason.ts';
+import { type EndReason, isContinuedElsewhere } from '../domain/end-reason.ts';
 import type { MediaStream } from '../domain/media-stream.ts';
 import { formatStreamName } from '../domain/stream-name.ts';
 
@@ -32,11 +32,11 @@ export class StreamEventPublisher {
     }
   }
 
-  /** Publishes the end of a stream, unless another pod has taken it over. */
+  /** Publishes the end of a stream, unless it continues on another pod. */
   publishEnded(stream: MediaStream, reason: EndReason): void {
     if (stream.id.kind !== 'live') return;
     this.#published.delete(formatStreamName(stream.id));
-    if (reason !== 'takenOver')
+    if (!isContinuedElsewhere(reason))
       this.#publish({ ...buildStreamState(stream, 'stopped'), viewers: 0, ...toEndReason(reason) });
   }
 
