@@ -16,9 +16,9 @@ const workloads = [
   'deployment/device-api',
   'deployment/platform-api',
   'deployment/webhook-dispatcher',
+  'deployment/jt1078-media',
   'statefulset/platform-telemetry',
   'statefulset/upload-ftp',
-  'statefulset/jt1078-media',
 ];
 const backends = ['statefulset/nats', 'statefulset/redis', 'statefulset/mongodb'];
 const rolloutTimeoutMs = 400_000;

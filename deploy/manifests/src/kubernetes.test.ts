@@ -36,7 +36,7 @@ const secrets = {
 };
 
 /** Variables that only later variables refer to. */
-const auxiliary = new Set(['POD_NAME', 'POD_NAMESPACE', 'POD_INDEX', 'FTP_DOMAIN']);
+const auxiliary = new Set(['POD_NAME', 'POD_NAMESPACE', 'POD_INDEX', 'POD_IP', 'FTP_DOMAIN']);
 
 /** Variables that only npm start needs, or whose default is right in a container. */
 const localOnly = new Set([

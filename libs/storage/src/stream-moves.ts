@@ -41,12 +41,7 @@ export async function handOverStream(
   const member = streamSuffix(id);
   const isReleased = await redis.eval(handOverScript, {
     keys: [streamKey(id), requestKey(id), endedKey(id)],
-    arguments: [
-      String(claim.generation),
-      JSON.stringify(request),
-      String(requestTtlMs),
-      String(endedStreamTtlMs),
-    ],
+    arguments: [String(claim.generation), JSON.stringify(request), String(requestTtlMs), String(endedStreamTtlMs)],
   });
   if (isReleased !== 1) return false;
   const nowMs = Date.now();

@@ -11,6 +11,7 @@ import {
   renewStreamClaim,
   streamTtlMs,
 } from './stream-claims.ts';
+import { completeMove, handOverStream, moveTimeoutMs, takeMovingStreams } from './stream-moves.ts';
 import {
   acknowledgeStream,
   cancelStreamRequest,
@@ -19,7 +20,6 @@ import {
   renewStreamRequest,
   reserveStream,
 } from './stream-requests.ts';
-import { completeMove, handOverStream, moveTimeoutMs, takeMovingStreams } from './stream-moves.ts';
 import type { StreamClaim, StreamId, StreamRequest } from './stream-state.ts';
 
 // Real servers on a machine that may be busy.

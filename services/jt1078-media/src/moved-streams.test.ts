@@ -1,6 +1,6 @@
+import { type AccessUnit } from '@fleet/jt1078/testing';
 import type { StreamId } from '@fleet/storage';
 import { waitFor } from '@fleet/testing';
-import { type AccessUnit } from '@fleet/jt1078/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { MediaService } from './service.ts';
 import { createTestCard, startStreaming, TcpCamera, TestCamera } from './testing/camera.ts';
@@ -62,7 +62,13 @@ describe('the stop of a pod', () => {
     const resumeAt = Number(player.response.trailers['x-stream-position']);
     expect(resumeAt).toBe((player.video.at(-1)?.timestampMs ?? 0) + 40);
     await waitFor(() => gateway.commands.length > 0, 'the command', timeoutMs);
-    expect(gateway.commands[0]?.command).toEqual({ kind: 'startLive', ...address, channel: 1, dataType: 1, streamType: 1 });
+    expect(gateway.commands[0]?.command).toEqual({
+      kind: 'startLive',
+      ...address,
+      channel: 1,
+      dataType: 1,
+      streamType: 1,
+    });
     await waitFor(() => first.camera.isClosed, 'the end of the connection', timeoutMs);
     first.close();
 

@@ -110,9 +110,7 @@ async function assemble(config: Config, pod: string, adminPort: number, deps: Me
   const { live, history, talk } = await openIngestPorts(config, deps, streams);
   startMediaTasks(config, deps, streams, [live, history, talk, registry, hls]);
   serveBus(config, pod, deps, streams);
-  lifecycle.onStop('live streams', () =>
-    drainStreams({ bus, registry, hls, refuseCameras: () => live.refuse(), log }),
-  );
+  lifecycle.onStop('live streams', () => drainStreams({ bus, registry, hls, refuseCameras: () => live.refuse(), log }));
   serveReadiness(deps);
   await bus.flush();
   lifecycle.markStarted();

@@ -10,9 +10,10 @@ const script = resolve('services/device-api/dist/bundle/main.js');
 /** A second device-api on the backends of a running product. */
 export class DeviceApiReplica {
   readonly #child: ChildProcess;
-  readonly #url: string;
   readonly #adminUrl: string;
 
+  /** Address of the Device API. */
+  readonly url: string;
   /** Address of the video service. */
   readonly videoUrl: string;
 
@@ -21,7 +22,7 @@ export class DeviceApiReplica {
     { url, videoUrl, adminUrl }: { url: string; videoUrl: string; adminUrl: string },
   ) {
     this.#child = child;
-    this.#url = url;
+    this.url = url;
     this.#adminUrl = adminUrl;
     this.videoUrl = videoUrl;
   }
@@ -75,7 +76,7 @@ export class DeviceApiReplica {
   }
 
   get(path: string): Promise<ApiResponse> {
-    return getJson(`${this.#url}/api/v1${path}`);
+    return getJson(`${this.url}/api/v1${path}`);
   }
 
   /** Closes the pipe of its standard output, like a log collector that dies. */

@@ -74,11 +74,7 @@ export class FlvViewer implements StreamViewer {
   #endReason: EndReason | null = null;
   #isClosed = false;
 
-  constructor(
-    socket: Socket,
-    options: FlvViewerOptions,
-    limits: ViewerLimits,
-  ) {
+  constructor(socket: Socket, options: FlvViewerOptions, limits: ViewerLimits) {
     this.#socket = socket;
     this.options = options;
     this.#format = { isChunked: options.isChunked, isLegacyHevc: options.isLegacyHevc };
@@ -281,8 +277,7 @@ export class FlvViewer implements StreamViewer {
 
   #finish(reason: EndReason): void {
     this.#isClosed = true;
-    if (this.#format.isChunked)
-      this.#socket.write(createLastChunk(reason, this.#lastTimestampMs + continuationGapMs));
+    if (this.#format.isChunked) this.#socket.write(createLastChunk(reason, this.#lastTimestampMs + continuationGapMs));
     this.#socket.destroySoon();
   }
 }

@@ -1,6 +1,6 @@
 import { type FlvTag, Mp4Fragmenter, type Mp4FragmentOutput, type Mp4Init } from '@fleet/jt1078';
-import type { ChunkCache } from './flv-chunks.ts';
 import type { EndReason } from './end-reason.ts';
+import type { ChunkCache } from './flv-chunks.ts';
 import type { SequenceHeaders } from './gop-cache.ts';
 import type { PlayOptions, Tracks } from './play-options.ts';
 import type { StreamViewer, ViewerCounters } from './stream-viewer.ts';
