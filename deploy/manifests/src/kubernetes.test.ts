@@ -320,7 +320,8 @@ describeRendered('the production overlay', () => {
     );
     expect(scaled.toSorted()).toEqual(['device-api', 'jt808-gateway', 'platform-api', 'webhook-dispatcher']);
     const fixed = manifests.filter(({ kind, spec }) => kind === 'Deployment' && spec.replicas !== undefined);
-    expect(fixed.map(({ metadata }) => metadata.name)).toEqual([]);
+    // No autoscaler manages the media pods.
+    expect(fixed.map(({ metadata }) => metadata.name)).toEqual(['jt1078-media']);
   });
 
   it('stores acknowledged messages on the disks of two of three NATS servers', () => {

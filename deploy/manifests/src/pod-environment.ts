@@ -7,6 +7,7 @@ type SecretValues = Readonly<Record<string, string>>;
 const fieldValues: Readonly<Record<string, string>> = {
   'metadata.name': 'pod-0',
   'metadata.namespace': 'fleet',
+  'status.podIP': '10.0.0.1',
   "metadata.labels['apps.kubernetes.io/pod-index']": '0',
 };
 

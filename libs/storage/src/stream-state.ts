@@ -45,14 +45,14 @@ export interface StreamRequest {
 }
 
 /** Address of the media servers in 0x9101; port 0 disables the protocol. */
-export interface CameraTarget {
+interface CameraTarget {
   readonly server: string;
   readonly tcpPort: number;
   readonly udpPort: number;
 }
 
 /** A stream that leaves a stopping pod. */
-export interface StreamMove {
+interface StreamMove {
   readonly fromPodId: string;
   /** Where the HLS of the next pod continues; absent if no player has read it. */
   readonly hls?: HlsContinuation;
