@@ -14,7 +14,7 @@ function fingerprintOfSources() {
   const hash = createHash('sha256');
   const inputs = [
     join(root, 'pnpm-lock.yaml'),
-    ...['index.html', 'vite.config.ts', 'package.json'].map((name) => join(folder, name)),
+    ...['index.html', 'share.html', 'vite.config.ts', 'package.json'].map((name) => join(folder, name)),
     ...listFiles(join(folder, 'src')),
     ...listFiles(join(root, 'libs', 'api-client', 'dist')).filter((path) => path.endsWith('.js')),
   ];

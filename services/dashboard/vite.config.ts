@@ -9,7 +9,15 @@ const proxied = { target: product, changeOrigin: true, headers: { origin: produc
 
 export default defineConfig({
   plugins: [react()],
-  build: { outDir: 'dist/app', emptyOutDir: true, sourcemap: 'hidden', target: 'es2023', chunkSizeWarningLimit: 1200 },
+  build: {
+    outDir: 'dist/app',
+    emptyOutDir: true,
+    sourcemap: 'hidden',
+    target: 'es2023',
+    chunkSizeWarningLimit: 1200,
+    // The page of share links contains nothing of the signed-in page.
+    rolldownOptions: { input: ['index.html', 'share.html'] },
+  },
   worker: { format: 'es' },
   server: { proxy: { '/api': proxied, '/ws': { ...proxied, ws: true } } },
 });

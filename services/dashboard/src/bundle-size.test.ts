@@ -7,6 +7,8 @@ const app = join(import.meta.dirname, '..', 'dist', 'app');
 
 /** Budgets in bytes after gzip. */
 const firstPageBytes = 280 * 1024;
+/** The page of a share link. */
+const sharePageBytes = 120 * 1024;
 const mapBytes = 450 * 1024;
 const drawingBytes = 50 * 1024;
 
@@ -16,9 +18,13 @@ const gzipSize = (path: string): number => gzipSync(readFileSync(join(app, path)
 const hasMap = (path: string): boolean =>
   path.endsWith('.js') && readFileSync(join(app, path), 'utf8').includes('maplibregl-canvas');
 
-/** Returns the files that index.html loads, with the modules that they import statically. */
-function findFirstFiles(): string[] {
-  const html = readFileSync(join(app, 'index.html'), 'utf8');
+/** Returns whether a file contains parts of the signed-in page: Mantine or the router. */
+const hasSignedInParts = (path: string): boolean =>
+  /mantine-|router-link|tanstack/i.test(readFileSync(join(app, path), 'utf8'));
+
+/** Returns the files that a page loads, with the modules that they import statically. */
+function findFirstFiles(page: string): string[] {
+  const html = readFileSync(join(app, page), 'utf8');
   const pending = [...html.matchAll(/(?:src|href)="\/(assets\/[^"]+)"/g)].map(([, path = '']) => path);
   const found = new Set<string>();
   for (let path = pending.pop(); path !== undefined; path = pending.pop()) {
@@ -34,10 +40,17 @@ function findFirstFiles(): string[] {
 
 describe('the size of the dashboard', () => {
   it('is below 280 kB before the map', () => {
-    const files = findFirstFiles();
+    const files = findFirstFiles('index.html');
     expect(files.some((path) => path.endsWith('.js'))).toBe(true);
     expect(files.filter(hasMap)).toEqual([]);
     expect(files.reduce((sum, path) => sum + gzipSize(path), 0)).toBeLessThan(firstPageBytes);
+  });
+
+  it('is below 120 kB for the page of a share link, which has no part of the signed-in page', () => {
+    const files = findFirstFiles('share.html');
+    expect(files.some((path) => path.endsWith('.js'))).toBe(true);
+    expect(files.filter((path) => hasMap(path) || hasSignedInParts(path))).toEqual([]);
+    expect(files.reduce((sum, path) => sum + gzipSize(path), 0)).toBeLessThan(sharePageBytes);
   });
 
   it('is below 450 kB for the map with its worker', () => {

@@ -1,5 +1,5 @@
 import { ApiFailure } from '@fleet/api-client';
-import { MantineProvider } from '@mantine/core';
+import { MantineProvider, useComputedColorScheme } from '@mantine/core';
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { RouterProvider } from '@tanstack/react-router';
 import { setNonce } from 'get-nonce';
@@ -10,6 +10,7 @@ import { startI18n } from './common/i18n/i18n.ts';
 import { Session } from './common/session/session.ts';
 import { SessionContext } from './common/session/session-context.ts';
 import { resolveCssVariables, theme } from './common/theme/theme.ts';
+import { ThemeContext } from './common/theme/theme-context.ts';
 import { Loading } from './common/ui/states.tsx';
 import './common/ui/styles.ts';
 import { createDashboardRouter } from './router.tsx';
@@ -61,9 +62,14 @@ const render = (content: ReactNode): void =>
       cssVariablesResolver={resolveCssVariables}
       getStyleNonce={getNonce}
     >
-      {content}
+      <ThemeOfMantine>{content}</ThemeOfMantine>
     </MantineProvider>,
   );
+
+/** Passes the theme to parts that the page of share links uses too. */
+function ThemeOfMantine({ children }: { readonly children: ReactNode }) {
+  return <ThemeContext value={useComputedColorScheme('light')}>{children}</ThemeContext>;
+}
 
 await startI18n();
 // A busy or unreachable server delays the session.

@@ -45,12 +45,6 @@ const registerRoute = createRoute({
   component: lazyRouteComponent(() => import('./scenes/login/register-page.tsx'), 'RegisterPage'),
 });
 
-const shareRoute = createRoute({
-  getParentRoute: () => rootRoute,
-  path: '/share/$slug',
-  component: lazyRouteComponent(() => import('./scenes/share/page.tsx'), 'SharePage'),
-});
-
 /** Every page below requires a user. */
 const appRoute = createRoute({
   getParentRoute: () => rootRoute,
@@ -205,7 +199,6 @@ const routeTree = rootRoute.addChildren([
   loginRoute,
   resetRoute,
   registerRoute,
-  shareRoute,
   appRoute.addChildren([
     mapRoute,
     dayRoute,

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import express from 'express';
-import { pageRoutes, serveDashboard } from './dashboard.ts';
+import { pageRoutes, serveDashboard, shareRoute } from './dashboard.ts';
 
 const page =
   '<meta property="csp-nonce" nonce="__NONCE__"><script type="application/json">"__CONFIG__"</script><script src="/assets/a-1.js"></script>';
@@ -28,6 +28,7 @@ beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'fleet-dashboard-'));
   mkdirSync(join(folder, 'assets'));
   writeFileSync(join(folder, 'index.html'), page);
+  writeFileSync(join(folder, 'share.html'), `${page}<title>share</title>`);
   writeFileSync(join(folder, 'assets', 'a-1.js'), 'export {};');
   writeFileSync(join(folder, 'assets', 'a-1.js.map'), '{}');
   server = express().use(serveDashboard(folder, config)).listen(0, '127.0.0.1');
@@ -47,6 +48,21 @@ describe('the dashboard', () => {
     expect(responses.map(({ status }) => status)).toEqual(paths.map(() => 200));
     expect((await fetch(`${url}/nothing`)).status).toBe(404);
     expect((await fetch(`${url}/mapx`)).status).toBe(404);
+  });
+
+  it('responds with a page of its own to guests of share links, under the same policy', async () => {
+    const shared = await fetch(`${url}/${shareRoute}/A1b2C3d4E5f6G7h8I9j0K1`);
+    const policy = shared.headers.get('content-security-policy') ?? '';
+    const nonce = /'nonce-([^']+)'/.exec(policy)?.[1] ?? '';
+    expect(policy).not.toMatch(/unsafe|\*/);
+    expect([shared.headers.get('cache-control'), shared.headers.get('referrer-policy')]).toEqual([
+      'no-store',
+      'no-referrer',
+    ]);
+    const text = await shared.text();
+    expect(text).toContain(`nonce="${nonce}"`);
+    expect(text).toContain('<title>share</title>');
+    expect(await (await fetch(`${url}/map`)).text()).not.toContain('<title>share</title>');
   });
 
   it('allows scripts of its own origin only, and styles with the nonce of the response', async () => {

@@ -2,15 +2,17 @@ import { randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createContentSender } from '@fleet/service-kit';
-import { Router } from 'express';
+import { type RequestHandler, Router } from 'express';
 import type { DashboardConfig } from '../domains/dashboard-config/schema.ts';
 
-/** First path segments of the page's routes. Every other path keeps its 404. */
+/** First path segment of the page for guests, which has an entry of its own. */
+export const shareRoute = 'share';
+
+/** First path segments of the routes of the signed-in page. Every other path keeps its 404. */
 export const pageRoutes = [
   'login',
   'register',
   'reset-password',
-  'share',
   'map',
   'video',
   'events',
@@ -56,13 +58,29 @@ function contentSecurityPolicy({ ws_url: wsUrl, video_url: videoUrl }: Dashboard
 const toScriptJson = (value: unknown): string => JSON.stringify(value).replaceAll('<', '\\u003c');
 
 /**
- * Serves the dashboard that the build wrote to a folder: `index.html` for the routes of the page, and hashed files
- * below `/assets`, which browsers store forever. Throws if the folder has no `index.html`.
+ * Serves the dashboard that the build wrote to a folder: `share.html` for guests of share links, `index.html` for the
+ * other routes, and hashed files below `/assets`, which browsers store forever. Throws if a file is missing.
  */
 export function serveDashboard(folder: string, config: DashboardConfig): Router {
   const router = Router({ caseSensitive: true });
-  const template = readFileSync(join(folder, 'index.html'), 'utf8').replace('"__CONFIG__"', () => toScriptJson(config));
-  router.get(['/', ...pageRoutes.flatMap((name) => [`/${name}`, `/${name}/*rest`])], (_request, response) => {
+  const toPaths = (name: string): string[] => [`/${name}`, `/${name}/*rest`];
+  router.get(toPaths(shareRoute), createPageSender(join(folder, 'share.html'), config));
+  router.get(['/', ...pageRoutes.flatMap(toPaths)], createPageSender(join(folder, 'index.html'), config));
+  for (const name of readdirSync(join(folder, 'assets'))) {
+    // Source maps stay on the server.
+    if (name.endsWith('.map')) continue;
+    const send = createContentSender(() => readFileSync(join(folder, 'assets', name)));
+    router.get(`/assets/${name}`, (_request, response) =>
+      send(response.type(name).set('Cache-Control', 'public, max-age=31536000, immutable')),
+    );
+  }
+  return router;
+}
+
+/** Returns a handler that sends a page with the settings of the installation and a new nonce. */
+function createPageSender(path: string, config: DashboardConfig): RequestHandler {
+  const template = readFileSync(path, 'utf8').replace('"__CONFIG__"', () => toScriptJson(config));
+  return (_request, response) => {
     const nonce = randomBytes(16).toString('base64');
     response
       .set({
@@ -73,14 +91,5 @@ export function serveDashboard(folder: string, config: DashboardConfig): Router 
       })
       .type('html')
       .send(template.replaceAll('__NONCE__', nonce));
-  });
-  for (const name of readdirSync(join(folder, 'assets'))) {
-    // Source maps stay on the server.
-    if (name.endsWith('.map')) continue;
-    const send = createContentSender(() => readFileSync(join(folder, 'assets', name)));
-    router.get(`/assets/${name}`, (_request, response) =>
-      send(response.type(name).set('Cache-Control', 'public, max-age=31536000, immutable')),
-    );
-  }
-  return router;
+  };
 }

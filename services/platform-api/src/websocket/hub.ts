@@ -2,6 +2,7 @@ import { AppError } from '@fleet/service-kit';
 import type { WebSocket } from 'ws';
 import type { Principals } from '../access/principals.ts';
 import { readWebsocketToken } from '../domains/last-positions/websocket-tokens.ts';
+import { ArrivalEstimator } from '../domains/share-links/arrival.ts';
 import { filterLive, openLinkSocket } from '../domains/share-links/open-link.ts';
 import { slugPattern } from '../domains/share-links/rules.ts';
 import type { Deps } from '../platform/deps.ts';
@@ -167,11 +168,9 @@ export class Hub {
     try {
       if (!new RegExp(slugPattern).test(share)) throw new AppError('not_found', 'There is no such share link.');
       await this.#deps.limits.consume('shareLink', `ip:${ip}`);
-      page = new ShareViewer(
-        this.#feeds,
-        connection,
-        await openLinkSocket(this.#deps, share, { ticket, password, ip }),
-      );
+      const opened = await openLinkSocket(this.#deps, share, { ticket, password, ip });
+      const arrivals = new ArrivalEstimator(this.#deps, opened.link);
+      page = new ShareViewer({ feeds: this.#feeds, arrivals, log: this.#deps.log }, connection, opened);
     } catch (error) {
       const code = error instanceof AppError ? closeCodeByStatus[error.status] : undefined;
       if (code === undefined || !(error instanceof AppError)) throw error;

@@ -1,3 +1,4 @@
+import { waitFor } from '@fleet/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { shareLinkCollection } from '../domains/share-links/store.ts';
 import { writeLastLocation } from '../testing/last-location.ts';
@@ -68,13 +69,10 @@ describe('a share page', () => {
       course: 4,
       timestamp: 77,
     });
-    expect((await page.next('status')).data).toEqual({
-      connected: true,
-      state: 'moving',
-      previous_state: 'idle',
-      state_since: null,
-      last_seen: null,
-    });
+    expect(page.of('status').map(({ data }) => data)).toMatchObject([
+      { connected: false, state: 'moving', previous_state: null },
+      { connected: true, state: 'moving', previous_state: 'idle', state_since: null, last_seen: null },
+    ]);
     page.send({ type: 'subscribe', events: ['command'], id: 3 });
     expect((await page.next('error')).data).toMatchObject({ code: 'not_allowed', id: 3 });
     await page.settle();
@@ -90,8 +88,31 @@ describe('a share page', () => {
     const page = await live.ready(`?share=${slug}`);
     expect(page.of('snapshot')[0]?.data).toEqual({ locations: [], final: true });
     publish([live.location(vehicle), { type: 'status', data: { state: 'idle' } }]);
-    await page.next('status');
+    await page.until(() => page.of('status').length === 2);
     expect(page.of('location')).toEqual([]);
+    expect(page.of('arrival')).toEqual([]);
+  });
+
+  it('receives the arrival at its destination, which follows the position', async () => {
+    const { slug } = await newLink({ destination: { latitude: 48.2, longitude: 11.5 } });
+    const page = await live.ready(`?share=${slug}`);
+    // 11.1 km of straight line, with the detour of roads.
+    expect((await page.next('arrival')).data).toEqual({ eta: expect.any(String), distance_km: 14.5 });
+    const isNearer = async (): Promise<boolean> => {
+      publish([live.location(vehicle, { latitude: 48.19, longitude: 11.5 })]);
+      return page.of('arrival').some(({ data }) => data['distance_km'] === 1.4);
+    };
+    await waitFor(isNearer, 'a later estimate', 30_000);
+    const [first, last] = [page.of('arrival')[0], page.of('arrival').at(-1)].map((event) => event?.data['eta']);
+    expect(Date.parse(String(last))).toBeLessThan(Date.parse(String(first)));
+  });
+
+  it('receives a new ticket with each connection, which counts no further view', async () => {
+    const link = await newLink({ password: 'open sesame', max_views: 1 });
+    const page = await live.ready(await queryFor(link.slug, { 'x-share-password': 'open sesame' }));
+    const ticket = String(page.of('hello')[0]?.data['ticket']);
+    await live.ready(`?share=${link.slug}&ticket=${encodeURIComponent(ticket)}`);
+    expect(await viewsOf(link)).toBe(1);
   });
 
   it('that was opened over HTTP counts once, and needs its password once', async () => {

@@ -1,4 +1,6 @@
-import type { OpenedLink } from '../domains/share-links/open-link.ts';
+import type { Logger } from '@fleet/service-kit';
+import type { ArrivalEstimator } from '../domains/share-links/arrival.ts';
+import type { OpenedSocket } from '../domains/share-links/open-link.ts';
 import { isNullIsland, withoutNullIsland } from '../domains/share-links/rules.ts';
 import type { AccountFeeds, FeedViewer } from './account-feeds.ts';
 import { sendError } from './client-inbox.ts';
@@ -8,14 +10,20 @@ import { encodeMessage, type OutgoingEvent, publicData } from './outgoing-event.
 import { snapshotMessages } from './snapshots.ts';
 import { heartbeatSeconds } from './user-viewer.ts';
 
+interface ShareViewerDeps {
+  readonly feeds: AccountFeeds;
+  readonly arrivals: ArrivalEstimator;
+  readonly log: Logger;
+}
+
 /** Represents one connection of a share page: the vehicle of its link, with the fields that a link shows. */
 export class ShareViewer implements FeedViewer {
-  readonly opened: OpenedLink;
+  readonly opened: OpenedSocket;
   readonly connection: Connection;
-  readonly #feeds: AccountFeeds;
+  readonly #deps: ShareViewerDeps;
 
-  constructor(feeds: AccountFeeds, connection: Connection, opened: OpenedLink) {
-    this.#feeds = feeds;
+  constructor(deps: ShareViewerDeps, connection: Connection, opened: OpenedSocket) {
+    this.#deps = deps;
     this.connection = connection;
     this.opened = opened;
   }
@@ -23,25 +31,31 @@ export class ShareViewer implements FeedViewer {
   async open(): Promise<void> {
     const resume = this.connection.pause();
     try {
-      this.#feeds.join(this.opened.link.accountId, this);
+      this.#deps.feeds.join(this.opened.link.accountId, this);
       this.#send('hello', {
         connection_id: this.connection.id,
         user: null,
         server_time: new Date().toISOString(),
         heartbeat_seconds: heartbeatSeconds,
         subscriptions: [],
+        ticket: this.opened.ticket,
       });
-      const location = withoutNullIsland(this.opened.liveState.location);
+      const { state, stateSinceMs, location: found, device } = this.opened.liveState;
+      const location = withoutNullIsland(found);
       const locations = location !== null && this.#showsLocation ? [publicData('location', { ...location })] : [];
       for (const message of snapshotMessages(locations)) this.connection.send('snapshot', message);
-      await this.#feeds.flushSubscriptions();
+      const { connected, last_seen } = device ?? { connected: false, last_seen: null };
+      // It may have changed while the page was not connected.
+      this.#send('status', publicData('status', { connected, state, state_since: stateSinceMs, last_seen }));
+      if (location !== null) await this.#sendArrival(location);
+      await this.#deps.feeds.flushSubscriptions();
     } finally {
       resume();
     }
   }
 
   close(): void {
-    this.#feeds.leave(this.opened.link.accountId, this);
+    this.#deps.feeds.leave(this.opened.link.accountId, this);
   }
 
   async handle({ type, id }: ClientMessage): Promise<void> {
@@ -57,13 +71,27 @@ export class ShareViewer implements FeedViewer {
   offer(event: OutgoingEvent): void {
     const { type, vehicleId } = event;
     if (vehicleId !== this.opened.link.vehicleId) return;
-    if (type === 'location' && this.#showsLocation && !isNullIsland(event.data, event.data['gps_valid']))
+    if (type === 'location' && this.#showsLocation && !isNullIsland(event.data, event.data['gps_valid'])) {
       this.connection.deliver({ type, message: event.messageFor('public'), positionVehicleId: vehicleId });
+      this.#offerArrival(event.data);
+    }
     if (type === 'status') this.connection.deliver({ type, message: event.messageFor('public') });
   }
 
   get #showsLocation(): boolean {
     return this.opened.link.permissions.includes('location');
+  }
+
+  #offerArrival({ latitude, longitude, speed }: OutgoingEvent['data']): void {
+    const place = { latitude: Number(latitude), longitude: Number(longitude), speed: Number(speed) };
+    this.#sendArrival(place).catch((error: unknown) =>
+      this.#deps.log.warn({ err: error }, 'could not estimate an arrival'),
+    );
+  }
+
+  async #sendArrival(place: Parameters<ArrivalEstimator['estimate']>[0]): Promise<void> {
+    const arrival = await this.#deps.arrivals.estimate(place);
+    if (arrival !== null) this.connection.send('arrival', encodeMessage('arrival', arrival));
   }
 
   #send(type: string, data: unknown): void {

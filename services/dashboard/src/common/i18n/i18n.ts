@@ -7,12 +7,16 @@ type Messages = Record<string, unknown>;
 /** Files such as `/src/scenes/map/messages/en.json`: the folder above `messages` is the namespace. */
 const files = import.meta.glob<Messages>('/src/**/messages/*.json', { import: 'default' });
 
+/** Namespaces of the page; undefined for all of them. */
+let wantedNamespaces: readonly string[] | undefined;
+
 async function loadMessages(language: Language): Promise<Record<string, Messages>> {
   const suffix = `/messages/${language}.json`;
-  const paths = Object.keys(files).filter((path) => path.endsWith(suffix));
-  const loaded = await Promise.all(
-    paths.map(async (path) => [path.slice(0, -suffix.length).split('/').at(-1) ?? '', await files[path]?.()] as const),
+  const toNamespace = (path: string): string => path.slice(0, -suffix.length).split('/').at(-1) ?? '';
+  const paths = Object.keys(files).filter(
+    (path) => path.endsWith(suffix) && (wantedNamespaces?.includes(toNamespace(path)) ?? true),
   );
+  const loaded = await Promise.all(paths.map(async (path) => [toNamespace(path), await files[path]?.()] as const));
   return Object.fromEntries(loaded.map(([namespace, messages]) => [namespace, messages ?? {}]));
 }
 
@@ -21,8 +25,9 @@ async function addLanguage(language: Language): Promise<void> {
     i18next.addResourceBundle(language, namespace, messages);
 }
 
-/** Loads the messages of the browser's language and of English, which fills missing ones. */
-export async function startI18n(): Promise<void> {
+/** Loads the messages of the browser's language and of English, which fills missing ones: all, or those of the namespaces. */
+export async function startI18n(namespaces?: readonly string[]): Promise<void> {
+  wantedNamespaces = namespaces;
   const language = chooseLanguage(navigator.languages);
   await i18next.use(initReactI18next).init({
     lng: language,

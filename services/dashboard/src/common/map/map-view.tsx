@@ -1,8 +1,8 @@
-import { useComputedColorScheme } from '@mantine/core';
 import { LngLatBounds, type Map as MapLibreMap } from 'maplibre-gl';
 import { useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { colors, type Theme, type ThemeColors } from '../theme/tokens.ts';
+import { useTheme } from '../theme/theme-context.ts';
+import { colors, type ThemeColors } from '../theme/tokens.ts';
 import { createMap } from './create-map.ts';
 import { setSourceData } from './map-overlays.ts';
 import type { MapPlace } from './map-place.ts';
@@ -64,11 +64,19 @@ export function MapView({
   }, [map, track]);
 
   const selected = vehicles.find(({ id }) => id === selectedId);
+  const movedToId = useRef<number>(undefined);
   useEffect(() => {
     map?.setFilter('selection', ['==', ['get', 'id'], selectedId ?? -1]);
-    if (map === null || selected === undefined) return;
-    map.easeTo({ center: [selected.longitude, selected.latitude], zoom: Math.max(map.getZoom(), singleZoom) });
-    // Only a new selection moves the map; following is the effect below.
+    if (map === null || selected?.id === movedToId.current) return;
+    const isFirst = movedToId.current === undefined;
+    movedToId.current = selected?.id;
+    if (selected === undefined) return;
+    map.easeTo({
+      center: [selected.longitude, selected.latitude],
+      zoom: Math.max(map.getZoom(), singleZoom),
+      animate: !isFirst,
+    });
+    // Only a new selection moves the map, not another theme; following is the effect below.
   }, [map, selectedId, selected === undefined]);
 
   const { latitude, longitude } = selected ?? {};
@@ -96,27 +104,38 @@ function useVehicleMap(
 ) {
   const [map, setMap] = useState<MapLibreMap | null>(null);
   const [failure, setFailure] = useState<string | null>(null);
-  const theme: Theme = useComputedColorScheme('light');
+  const theme = useTheme();
   const select = useRef(onSelect);
   select.current = onSelect;
-  const firstPlace = useRef(place);
+  /** Where the map is: another theme creates another map, which continues there. */
+  const current = useRef(place);
 
   useEffect(() => {
     const element = container.current;
     if (element === null) return undefined;
     const removal = new AbortController();
-    createVehicleMap(element, colors[theme], (id) => select.current?.(id), removal.signal, firstPlace.current).then(
-      setMap,
+    let created: MapLibreMap | null = null;
+    createVehicleMap(element, colors[theme], (id) => select.current?.(id), removal.signal, current.current).then(
+      (ready) => {
+        created = ready;
+        setMap(ready);
+      },
       (error: unknown) => {
         if (!removal.signal.aborted) setFailure(error instanceof Error ? error.message : String(error));
       },
     );
     return () => {
+      if (created !== null) current.current = readPlace(created);
       removal.abort();
       setMap(null);
     };
   }, [theme]);
   return { map, failure };
+}
+
+function readPlace(map: MapLibreMap): MapPlace {
+  const { lat, lng } = map.getCenter();
+  return { latitude: lat, longitude: lng, zoom: map.getZoom() };
 }
 
 /** Creates the map with its layers. */

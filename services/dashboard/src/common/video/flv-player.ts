@@ -20,8 +20,8 @@ const recordingConfig = { ...liveConfig, liveBufferLatencyChasing: false };
 interface FlvPlayerOptions {
   readonly url: string;
   readonly isRecording?: boolean;
-  /** The stream has ended, or its connection was lost. */
-  readonly onEnd: () => void;
+  /** The stream has ended, or its connection was lost. A refused request has an HTTP status. */
+  readonly onEnd: (status: number | null) => void;
   /** The browser cannot decode the stream. */
   readonly onUndecodable: (detail: string) => void;
   /** Bytes since the last call, a few times a second. */
@@ -45,13 +45,13 @@ export class FlvPlayer {
     const config = isRecording ? recordingConfig : liveConfig;
     const player = mpegts.createPlayer({ type: 'flv', isLive: true, url }, config);
     this.#player = player;
-    player.on(mpegts.Events.ERROR, (type: string, detail: string) => {
+    player.on(mpegts.Events.ERROR, (type: string, detail: string, info?: { readonly code?: number }) => {
       // Other media errors come from a damaged stream: a new connection plays again.
       if (detail === mpegts.ErrorDetails.MEDIA_CODEC_UNSUPPORTED) onUndecodable(detail);
       else if (type === mpegts.ErrorTypes.MEDIA_ERROR && !canDecodeH265()) onUndecodable(detail);
-      else onEnd();
+      else onEnd(detail === mpegts.ErrorDetails.NETWORK_STATUS_CODE_INVALID ? (info?.code ?? null) : null);
     });
-    player.on(mpegts.Events.LOADING_COMPLETE, onEnd);
+    player.on(mpegts.Events.LOADING_COMPLETE, () => onEnd(null));
     player.on(mpegts.Events.STATISTICS_INFO, ({ speed }: { speed?: number }) => this.#countData(speed ?? 0, onData));
     player.attachMediaElement(video);
     player.load();

@@ -1,106 +1,92 @@
-import { ApiFailure, createPlatformClient } from '@fleet/api-client';
-import { Button, PasswordInput, Stack } from '@mantine/core';
-import { useQuery } from '@tanstack/react-query';
-import { getRouteApi } from '@tanstack/react-router';
-import { useState } from 'react';
+import { ApiFailure } from '@fleet/api-client';
+import { lazy, Suspense, useEffect } from 'react';
 import { useTranslation } from 'react-i18next';
-import { MapView } from '../../common/map/map-view.tsx';
-import { StateMark } from '../../common/ui/marks.tsx';
-import { Empty, Failure, Loading } from '../../common/ui/states.tsx';
-import { useLiveView } from './use-live-view.ts';
+import { formatTime } from './format.ts';
+import { LiveVideo } from './parts/live-video.tsx';
+import { Notice } from './parts/notice.tsx';
+import { PasswordForm } from './parts/password-form.tsx';
+import { TripFacts } from './parts/trip-facts.tsx';
+import type { ShareState } from './share-state.ts';
+import { useSharedView } from './use-shared-view.ts';
 import './share.css';
 
-const route = getRouteApi('/share/$slug');
+// State and arrival are readable before the map has loaded.
+const VehicleMap = lazy(async () => ({ default: (await import('./parts/vehicle-map.tsx')).VehicleMap }));
 
-/** Guests have no credentials: the slug gives the access. */
-const api = createPlatformClient({
-  baseUrl: window.location.origin,
-  getCredentials: () => ({ apiKey: null, accessToken: null }),
-});
+/** Shows one vehicle for a guest: map, state, time of arrival, and live video if the link includes it. */
+export function SharePage({ slug }: { readonly slug: string }) {
+  const { t } = useTranslation('share');
+  const { state, lostSinceMs, open, getTicket } = useSharedView(slug);
+  if (state.kind === 'opening')
+    return (
+      <main className="share-notice" role="status">
+        <p>{t('common:loading.title')}</p>
+      </main>
+    );
+  if (state.kind === 'locked') return <PasswordForm isWrong={state.isWrong} onSubmit={open} />;
+  if (state.kind === 'ended')
+    return (
+      <Notice title={t(`ended.${state.reason}`)}>{state.reason === 'unknown' ? null : <p>{t('renew')}</p>}</Notice>
+    );
+  if (state.kind === 'failed') return <Failed error={state.error} onRetry={() => void open(null)} />;
+  return <Vehicle slug={slug} shared={state} lostSinceMs={lostSinceMs} getTicket={getTicket} />;
+}
 
-/** Shows one vehicle for a guest: map, state and time of arrival. */
-export function SharePage() {
-  const { t, i18n } = useTranslation('share');
-  const { slug } = route.useParams();
-  const [password, setPassword] = useState<string | null>(null);
-  const opened = useQuery({
-    queryKey: ['openShareLink', slug, password],
-    queryFn: async () => {
-      const header = password === null ? {} : { 'X-Share-Password': password };
-      const { data } = await api.GET('/api/public/share-links/{slug}', { params: { path: { slug }, header } });
-      if (data === undefined) throw new Error('The server returned no view.');
-      return data.data;
-    },
-    // Each request counts as a view. The websocket keeps the view current.
-    staleTime: Number.POSITIVE_INFINITY,
-    refetchOnWindowFocus: false,
-    refetchOnReconnect: false,
-  });
-  const { view, hasEnded } = useLiveView(opened.data);
-  if (hasEnded) return <Empty title={t('ended')} />;
-  if (opened.isError) {
-    if (isPasswordMissing(opened.error)) return <PasswordForm isWrong={password !== null} onSubmit={setPassword} />;
-    if (opened.error instanceof ApiFailure && [404, 410].includes(opened.error.status))
-      return <Empty title={t(opened.error.status === 404 ? 'unknown' : 'ended')} />;
-    return <Failure error={opened.error} onRetry={() => void opened.refetch()} />;
-  }
-  if (view === undefined) return <Loading />;
-  const { vehicle, location, track, label, eta, expires_at: expiresAt } = view;
-  const { state } = view;
-  const formatTime = (time: string | number): string =>
-    new Intl.DateTimeFormat(i18n.language, { dateStyle: 'short', timeStyle: 'short' }).format(new Date(time));
+function Failed({ error, onRetry }: { readonly error: unknown; readonly onRetry: () => void }) {
+  const { t } = useTranslation('share');
+  const failure = error instanceof ApiFailure ? error : null;
   return (
-    <main className="share-page">
-      <header>
-        <h1>{label ?? vehicle.name}</h1>
-        <span>{t('expires', { time: formatTime(expiresAt) })}</span>
-      </header>
-      {location === null ? (
-        <Empty title={t('noPosition')} />
-      ) : (
-        <MapView
-          vehicles={[{ ...location, id: 1, label: vehicle.name, state }]}
-          selectedId={1}
-          isFollowing
-          track={track.map(([latitude = 0, longitude = 0]) => [latitude, longitude] as const)}
-        />
+    <Notice title={t('common:failure.title')}>
+      <p role="alert">
+        {failure === null ? t('common:failure.unknown') : t(failure.status === 429 ? 'tooMany' : 'failed')}
+      </p>
+      <button type="button" className="share-button" onClick={onRetry}>
+        {t('common:failure.retry')}
+      </button>
+      {failure === null || failure.requestId === null ? null : (
+        <p className="share-hint">{t('common:failure.requestId', { id: failure.requestId })}</p>
       )}
-      <footer>
-        <span>
-          <StateMark state={state} course={location?.course ?? 0} /> {t(`common:state.${state}`)}
-        </span>
-        {location === null ? null : <span>{`${t('updated')} ${formatTime(location.timestamp)}`}</span>}
-        {eta === null ? null : <span>{t('arrives', { time: formatTime(eta) })}</span>}
-      </footer>
-    </main>
+    </Notice>
   );
 }
 
-const isPasswordMissing = (error: unknown): boolean => error instanceof ApiFailure && error.code === 'share_password';
+interface VehicleProps {
+  readonly slug: string;
+  readonly shared: Extract<ShareState, { kind: 'open' }>;
+  readonly lostSinceMs: number | null;
+  readonly getTicket: () => string;
+}
 
-function PasswordForm({ isWrong, onSubmit }: { isWrong: boolean; onSubmit: (password: string) => void }) {
-  const { t } = useTranslation('share');
-  const [value, setValue] = useState('');
+function Vehicle({ slug, shared, lostSinceMs, getTicket }: VehicleProps) {
+  const { t, i18n } = useTranslation('share');
+  const { view } = shared;
+  const { vehicle, location, label, expires_at: expiresAt } = view;
+  const title = label ?? vehicle.name;
+  useEffect(() => {
+    document.title = title;
+  }, [title]);
+  const format = (timeMs: number): string => formatTime(timeMs, Date.now(), i18n.language);
   return (
-    <main className="auth">
-      <form
-        className="card"
-        onSubmit={(event) => {
-          event.preventDefault();
-          onSubmit(value);
-        }}
-      >
-        <Stack>
-          <PasswordInput
-            label={t('password')}
-            required
-            value={value}
-            error={isWrong ? t('wrongPassword') : null}
-            onChange={({ currentTarget }) => setValue(currentTarget.value)}
-          />
-          <Button type="submit">{t('open')}</Button>
-        </Stack>
-      </form>
+    <main className="share-page">
+      <header>
+        <h1>{title}</h1>
+        {vehicle.vehicle_no === title ? null : <span>{vehicle.vehicle_no}</span>}
+        <span className="share-end">{t('expires', { time: format(Date.parse(expiresAt)) })}</span>
+      </header>
+      {lostSinceMs === null ? null : (
+        <p className="share-lost" role="status">
+          {t('disconnected', { time: format(lostSinceMs) })}
+        </p>
+      )}
+      {location === null ? null : (
+        <Suspense fallback={<div className="share-map" />}>
+          <VehicleMap view={view} location={location} />
+        </Suspense>
+      )}
+      <div className="share-panel">
+        <TripFacts shared={shared} />
+        <LiveVideo slug={slug} view={view} getTicket={getTicket} />
+      </div>
     </main>
   );
 }

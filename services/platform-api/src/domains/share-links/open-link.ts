@@ -10,6 +10,7 @@ import { neverConnected, readLiveStates, type VehicleLiveState } from '../vehicl
 import type { Vehicle } from '../vehicles/schema.ts';
 import { vehiclesById } from '../vehicles/use-cases.ts';
 import { createGuestAddresses } from '../video-access/stream-urls.ts';
+import { paceMinutes } from './arrival.ts';
 import { assertLive, passwordCandidates, toSharedViewResponse } from './rules.ts';
 import type { SharedVideo, SharedViewResponse, ShareLink } from './schema.ts';
 import { countView, findLinkBySlug, findLiveIds } from './store.ts';
@@ -17,14 +18,16 @@ import { countView, findLinkBySlug, findLiveIds } from './store.ts';
 type LinkDeps = Pick<Deps, 'records' | 'log' | 'redis' | 'limits' | 'encryption' | 'thresholds'>;
 type OpenDeps = LinkDeps & Pick<Deps, 'config' | 'database' | 'streamTokens'>;
 
-/** The pace for the estimated arrival is computed from the last minutes, even if no track is returned. */
-const paceMinutes = 15;
-
 /** An opened link with its vehicle. */
-export interface OpenedLink {
+interface OpenedLink {
   readonly link: ShareLink;
   readonly vehicle: Vehicle;
   readonly liveState: VehicleLiveState;
+}
+
+/** A link opened by a websocket, with a new ticket: a page that stays open longer than a ticket keeps its access. */
+export interface OpenedSocket extends OpenedLink {
+  readonly ticket: string;
 }
 
 /** The client that opens a link. */
@@ -64,7 +67,7 @@ async function createVideoView(deps: OpenDeps, link: ShareLink, { imei, channels
 }
 
 /**
- * Opens a link for the websocket. With the ticket of an HTTP response, the view was counted and the password checked
+ * Opens a link for the websocket. With the ticket of an earlier response, the view was counted and the password checked
  * already.
  */
 export async function openLinkSocket(
@@ -72,10 +75,21 @@ export async function openLinkSocket(
   slug: string,
   reader: Reader & { readonly ticket: string | undefined },
   now = new Date(),
-): Promise<OpenedLink> {
-  if (reader.ticket === undefined) return open(deps, slug, reader, now);
+): Promise<OpenedSocket> {
+  const opened = (await openByTicket(deps, slug, reader.ticket, now)) ?? (await open(deps, slug, reader, now));
+  return { ...opened, ticket: createTicket(deps, opened.link, now) };
+}
+
+/** Opens a link whose view was counted; returns null without a valid ticket. */
+async function openByTicket(
+  deps: LinkDeps,
+  slug: string,
+  ticket: string | undefined,
+  now: Date,
+): Promise<OpenedLink | null> {
+  if (ticket === undefined) return null;
   const link = await findLink(deps, slug);
-  if (!isTicketOf(deps, link, reader.ticket, now)) return open(deps, slug, reader, now);
+  if (!isTicketOf(deps, link, ticket, now)) return null;
   assertLive({ ...link, isUsedUp: false }, now);
   return withVehicle(deps, link, now);
 }

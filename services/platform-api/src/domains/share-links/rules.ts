@@ -106,20 +106,29 @@ function toTrackResponse({ points }: Track, location: LastLocation, sinceMs: num
   return [...response, ...(location.timestamp >= sinceMs ? [newest] : [])].map(([lat, lng, atMs]) => [lat, lng, atMs]);
 }
 
+interface Place {
+  readonly latitude: number;
+  readonly longitude: number;
+}
+
 /** Ratio of road distance to the straight line. */
 const detourFactor = 1.3;
 const defaultSpeedKmh = 40;
 
 /**
- * Estimates the arrival: the straight line times the detour factor, at the recent pace of the vehicle. Without a pace,
+ * Estimates the arrival by the length of the road, at the recent pace of the vehicle. Without a pace,
  * it assumes the current speed or the usual speed in towns, whichever is higher.
  */
 export function estimateArrivalMs(
   from: Pick<LastLocation, 'latitude' | 'longitude' | 'speed'>,
-  to: { readonly latitude: number; readonly longitude: number },
+  to: Place,
   nowMs: number,
   paceKmh: number | null = null,
 ): number {
-  const km = (detourFactor * distanceM([from.latitude, from.longitude], [to.latitude, to.longitude])) / 1_000;
+  const km = estimateRoadKm(from, to);
   return nowMs + Math.round((km / (paceKmh ?? Math.max(from.speed, defaultSpeedKmh))) * hourMs);
 }
+
+/** Estimates the length of the road between two places: the straight line times the detour factor. */
+export const estimateRoadKm = (from: Place, to: Place): number =>
+  (detourFactor * distanceM([from.latitude, from.longitude], [to.latitude, to.longitude])) / 1_000;

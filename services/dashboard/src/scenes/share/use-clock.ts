@@ -1,0 +1,11 @@
+import { useEffect, useState } from 'react';
+
+/** Returns the time, again each second. */
+export function useClock(): number {
+  const [nowMs, setNowMs] = useState(Date.now);
+  useEffect(() => {
+    const timer = setInterval(() => setNowMs(Date.now()), 1_000);
+    return () => clearInterval(timer);
+  }, []);
+  return nowMs;
+}
