@@ -13,7 +13,7 @@ const paceLifetimeMs = minuteMs;
 const estimateIntervalMs = 5_000;
 
 /** When a shared vehicle arrives, and how far it still has to go. */
-export interface Arrival {
+interface Arrival {
   readonly eta: string;
   readonly distance_km: number;
 }

@@ -1,0 +1,300 @@
+import { waitFor } from '@fleet/testing';
+import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import type { Page } from 'playwright-core';
+import { CuttableProxy } from './testing/cuttable-proxy.ts';
+import { DashboardBrowser, findAccessibilityFaults, pageTimeoutMs } from './testing/dashboard-browser.ts';
+import { takePictures } from './testing/dashboard-pictures.ts';
+import { type Dashcam, Dashcams } from './testing/dashcams.ts';
+import { type ProductHarness, shortWaitSettings, startHarness } from './testing/harness.ts';
+import { ManualTrack } from './testing/manual-track.ts';
+import { waitForPlaying } from './testing/video-probe.ts';
+
+// A browser with software rendering on a busy machine.
+jest.setTimeout(240_000);
+
+const phone = { width: 390, height: 844 };
+/** Small pictures: the browser decodes them without hardware. */
+const smallVideo = { video: { width: 320, height: 240, fps: 10, gop: 10 } };
+const twoCameras = [{ channel_id: 1 }, { channel_id: 2 }];
+
+/** The websocket passes through a proxy that a test cuts. */
+let proxy: CuttableProxy;
+let harness: ProductHarness;
+let dashcams: Dashcams;
+let browser: DashboardBrowser;
+let page: Page;
+let truck: Dashcam;
+const track = new ManualTrack(10.01, 76.34);
+
+beforeAll(async () => {
+  proxy = await CuttableProxy.open();
+  harness = await startHarness({
+    ...shortWaitSettings,
+    FIRST_PACKET_WAIT_MS: '15000',
+    RATE_LIMIT_SHARE_LINK_PER_MINUTE: '1000',
+    WS_URL: `ws://127.0.0.1:${proxy.port}/ws`,
+  });
+  proxy.targetPort = Number(new URL(harness.product.runtime.base_url).port);
+  dashcams = await Dashcams.open(harness);
+  const vehicle = { vehicle_no: 'KL07CD1234', name: 'Truck 12', channels: twoCameras };
+  truck = await dashcams.create(vehicle, { ...smallVideo, reportIntervalMs: 1_000, track });
+  browser = await DashboardBrowser.open(harness);
+  page = await browser.newPage('/share/A1b2C3d4E5f6G7h8I9j0K1');
+  await page.setViewportSize(phone);
+}, 240_000);
+
+afterAll(async () => {
+  await browser?.close();
+  await harness?.stop();
+  proxy?.close();
+}, 90_000);
+
+// The first page has no link.
+beforeAll(() => browser.expectStatus(404));
+/** Fails a test whose page had an error, even if the test saw what it waited for. */
+afterEach(() => expect(browser.faults).toEqual([]));
+
+interface Link {
+  readonly id: number;
+  readonly path: string;
+}
+
+async function createLink(more: object = {}, vehicleId = truck.vehicleId): Promise<Link> {
+  const link = { vehicle_id: vehicleId, expires_in_hours: 4, ...more };
+  const { id, slug } = await dashcams.client.requestData('/share-links', link);
+  return { id: Number(id), path: `/share/${String(slug)}` };
+}
+
+const readViews = async ({ id }: Link): Promise<number> => {
+  const links = await dashcams.client.listAll('/share-links?active=true');
+  return Number(links.find((link) => link['id'] === id)?.['view_count']);
+};
+const revoke = ({ id }: Link): Promise<unknown> => dashcams.client.remove(`/share-links/${id}`);
+const open = ({ path }: Pick<Link, 'path'>) => page.goto(`${browser.baseUrl}${path}`);
+const video = () => page.locator('video');
+const watch = (name = 'Watch live video') => page.getByRole('button', { name }).click();
+
+describe('a share page', () => {
+  it('shows a guest one vehicle with an arrival that follows it, and counts one view', async () => {
+    const bodies: string[] = [];
+    page.on('response', (response) => {
+      if (response.url().includes('/public/share-links'))
+        void response.text().then(
+          (text) => bodies.push(text),
+          () => undefined,
+        );
+    });
+    const destination = { latitude: 10.01, longitude: 76.44, name: 'Harbour' };
+    const link = await createLink({ label: 'Delivery 7', destination });
+    track.set({ speedKmh: 52, isIgnitionOn: true, directionDeg: 90 });
+    await open(link);
+    await page.getByRole('heading', { level: 1, name: 'Delivery 7' }).waitFor();
+    await page.getByText('Moving 52 km/h').waitFor();
+    await page.getByRole('region', { name: 'Map, 1 vehicle' }).locator('canvas').waitFor();
+    await page.getByText(/^Arrives about /).waitFor();
+    await page.getByText('14 km left').waitFor();
+    track.set({ longitudeDeg: 76.42, speedKmh: 48 });
+    await page.getByText('Moving 48 km/h').waitFor();
+    await page.getByText('2.8 km left').waitFor();
+    await page.getByText(/^Updated \d+ sec\. ago$/).waitFor();
+    expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
+    expect(await findAccessibilityFaults(page)).toEqual([]);
+    await takePictures(page, 'share');
+    await page.setViewportSize(phone);
+    track.set({ longitudeDeg: 76.44, speedKmh: 0 });
+    await page.getByText('The vehicle has arrived.').waitFor();
+    expect(await readViews(link)).toBe(1);
+    expect(bodies.join('')).not.toMatch(/"(imei|vehicle_id|account_id)"/);
+    expect(bodies.join('')).not.toContain(truck.imei);
+    expect(await page.evaluate('JSON.stringify([localStorage, sessionStorage, document.cookie])')).toBe('[{},{},""]');
+    track.set({ longitudeDeg: 76.34 });
+  });
+
+  it('says since when it is disconnected, and continues by itself without a further view', async () => {
+    const link = await createLink({ max_views: 1 });
+    await open(link);
+    await page.getByText(/^Updated/).waitFor();
+    proxy.cut();
+    await page
+      .getByRole('status')
+      .getByText(/^Disconnected since /)
+      .waitFor();
+    await takePictures(page, 'share-disconnected');
+    await page.setViewportSize(phone);
+    track.set({ speedKmh: 61, isIgnitionOn: true });
+    proxy.restore();
+    await page.getByText('Moving 61 km/h').waitFor();
+    await page.getByText(/^Disconnected since /).waitFor({ state: 'detached' });
+    const links = await dashcams.client.listAll('/share-links?active=false');
+    expect(links.find(({ id }) => id === link.id)).toMatchObject({ view_count: 1 });
+  });
+
+  it('keeps its place on the map when the theme of the device changes', async () => {
+    await open(await createLink());
+    await page.locator('.maplibregl-canvas').waitFor();
+    const readScale = () => page.locator('.maplibregl-ctrl-scale').innerText();
+    const before = await readScale();
+    expect(before).toMatch(/\d+ k?m$/);
+    await page.locator('.maplibregl-canvas').evaluate((canvas) => canvas.setAttribute('data-is-first', ''));
+    // Records what each new map shows, from its first picture on.
+    await page.evaluate(`(() => {
+      window.scales = new Set();
+      new MutationObserver(() => {
+        const scale = document.querySelector('.maplibregl-ctrl-scale')?.textContent;
+        if (scale) window.scales.add(scale);
+      }).observe(document.body, { subtree: true, childList: true, characterData: true });
+    })()`);
+    await page.emulateMedia({ colorScheme: 'dark' });
+    await page.locator('.maplibregl-canvas:not([data-is-first])').waitFor();
+    await waitFor(() => page.evaluate<boolean>('window.scales.size > 0'), 'a scale of the new map', pageTimeoutMs);
+    expect(await findAccessibilityFaults(page)).toEqual([]);
+    expect(await page.evaluate('[...window.scales]')).toEqual([before]);
+    await page.emulateMedia({ colorScheme: 'light' });
+  });
+
+  it.each([
+    ['zh', 'KL07CD1234', /更新$/, '观看实时视频'],
+    ['es', 'KL07CD1234', /^Actualizado /, 'Ver vídeo en directo'],
+  ])('speaks the language of the browser: %s', async (language, number, updated, watchText) => {
+    const link = await createLink({ permissions: ['location', 'live_video'] }, truck.vehicleId);
+    const guest = await browser.newPage('/share/A1b2C3d4E5f6G7h8I9j0K1');
+    await guest.addInitScript(`Object.defineProperty(navigator, 'languages', { value: ['${language}'] })`);
+    await guest.goto(`${browser.baseUrl}${link.path}`);
+    await guest.getByText(number).waitFor();
+    await guest.getByText(updated).waitFor();
+    expect(await guest.locator('html').getAttribute('lang')).toBe(language);
+    expect(await guest.locator('main').innerText()).not.toMatch(/Updated|Ends|Moving|Camera|\w+\.\w+\.\w+/);
+    expect(await guest.getByRole('button', { name: new RegExp(watchText.slice(0, 3)) }).count()).toBeGreaterThan(0);
+    await guest.close();
+  });
+});
+
+describe('live video of a share page', () => {
+  it('plays each camera that the link includes, silent at first, without the number of the terminal', async () => {
+    const requested: string[] = [];
+    page.on('request', (request) => requested.push(request.url()));
+    const link = await createLink({ permissions: ['location', 'live_video'] });
+    await open(link);
+    await watch('Watch camera 2');
+    await waitForPlaying(video());
+    expect(await video().evaluate((element) => (element as unknown as { muted: boolean }).muted)).toBe(true);
+    await page.getByRole('button', { name: 'Turn sound on' }).click();
+    await waitFor(
+      () =>
+        page.evaluate<boolean>(
+          '(() => { const video = document.querySelector("video"); return !video.muted && video.webkitAudioDecodedByteCount > 0; })()',
+        ),
+      'sound',
+      pageTimeoutMs,
+    );
+    expect(await findAccessibilityFaults(page)).toEqual([]);
+    await takePictures(page, 'share-video');
+    await page.setViewportSize(phone);
+    await watch('Watch camera 1');
+    await waitForPlaying(video());
+    expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
+    expect(requested.filter((url) => url.includes(truck.imei))).toEqual([]);
+    expect(await readViews(link)).toBe(1);
+    await page.getByRole('button', { name: 'Close the video' }).click();
+    expect(await video().count()).toBe(0);
+  });
+
+  it('is not offered by a link without it', async () => {
+    await open(await createLink());
+    await page.getByText(/^Updated/).waitFor();
+    expect(await page.getByRole('button', { name: /Watch/ }).count()).toBe(0);
+  });
+
+  it('names a camera that refuses, and plays after a retry', async () => {
+    browser.expectStatus(502);
+    const refusing = await dashcams.create({ name: 'Refusing' }, smallVideo);
+    refusing.terminal.setBehaviour({ kind: 'refusing', result: 3 }, 0x9101);
+    await open(await createLink({ permissions: ['live_video'] }, refusing.vehicleId));
+    await page.getByText('This link shows live video only.').waitFor();
+    await watch();
+    await page.getByText('The camera refused to send video.').waitFor();
+    expect(await findAccessibilityFaults(page)).toEqual([]);
+    await takePictures(page, 'share-refused');
+    await page.setViewportSize(phone);
+    refusing.terminal.resetBehaviour(0x9101);
+    await page.getByRole('button', { name: 'Retry' }).click();
+    expect((await waitForPlaying(video())).pictures).toBeGreaterThan(0);
+    // The terminal leaves while its camera is watched.
+    await refusing.terminal.stop();
+    await page.getByText(/^Reconnecting, attempt|^Weak connection|The vehicle is offline/).waitFor();
+    await page.getByText('The vehicle is offline.', { exact: true }).waitFor({ timeout: 2 * pageTimeoutMs });
+  });
+
+  it('says that a sleeping camera does not respond', async () => {
+    browser.expectStatus(504);
+    const sleeper = await dashcams.create({ name: 'Sleeper' }, smallVideo);
+    sleeper.terminal.setBehaviour({ kind: 'sleeping' });
+    await open(await createLink({ permissions: ['live_video'] }, sleeper.vehicleId));
+    await watch();
+    await page.getByText(/^Connecting to the camera 0:\d\d/).waitFor();
+    await page.getByText('The camera does not respond. It may be asleep.').waitFor();
+    expect(await page.getByRole('button', { name: 'Retry' }).isVisible()).toBe(true);
+  });
+
+  it('ends when the owner stops the stream, and starts again after a click', async () => {
+    await open(await createLink({ permissions: ['location', 'live_video'] }));
+    await watch('Watch camera 1');
+    await waitForPlaying(video());
+    await dashcams.client.requestData(`/vehicles/stop-dashcam-stream/${truck.vehicleId}`, {
+      channel_id: 1,
+      force: true,
+    });
+    await page.getByText('The owner stopped the video.').waitFor();
+    await page.getByRole('button', { name: 'Retry' }).click();
+    expect((await waitForPlaying(video())).pictures).toBeGreaterThan(0);
+  });
+});
+
+describe('a share link that has ended', () => {
+  it('ends the page and its video with a sentence when it is revoked', async () => {
+    browser.expectStatus(410);
+    const link = await createLink({ permissions: ['location', 'live_video'] });
+    await open(link);
+    await watch('Watch camera 1');
+    await waitForPlaying(video());
+    await revoke(link);
+    await page.getByRole('heading', { name: 'This link has ended: it was revoked.' }).waitFor();
+    expect(await video().count()).toBe(0);
+    await page.getByText('Ask the person who sent it for a new one.').waitFor();
+    expect(await findAccessibilityFaults(page)).toEqual([]);
+    await takePictures(page, 'share-revoked');
+    await page.setViewportSize(phone);
+    // A second visit shows the same.
+    await open(link);
+    await page.getByRole('heading', { name: 'This link has ended: it was revoked.' }).waitFor();
+  });
+
+  it('says that its views are used, or that it does not exist', async () => {
+    browser.expectStatus(410);
+    const link = await createLink({ max_views: 1 });
+    await open(link);
+    await page.getByText(/^Updated/).waitFor();
+    await open(link);
+    await page.getByRole('heading', { name: 'This link has ended: all its views are used.' }).waitFor();
+    await open({ path: '/share/A1b2C3d4E5f6G7h8I9j0K1' });
+    await page.getByRole('heading', { name: 'This link does not exist. Check its address.' }).waitFor();
+  });
+
+  it('requires its password by keyboard alone, and counts no view for a wrong one', async () => {
+    browser.expectStatus(401);
+    const link = await createLink({ password: 'harbour ñ', max_views: 3 });
+    await open(link);
+    await page.getByRole('textbox', { name: 'Password' }).and(page.locator(':focus')).waitFor();
+    await page.keyboard.type('wrong');
+    await page.keyboard.press('Enter');
+    await page.getByRole('alert').getByText('The password is wrong.').waitFor();
+    expect(await findAccessibilityFaults(page)).toEqual([]);
+    await takePictures(page, 'share-password');
+    await page.setViewportSize(phone);
+    await page.keyboard.press('Control+a');
+    await page.keyboard.type('harbour ñ');
+    await page.keyboard.press('Enter');
+    await page.getByText(/^Updated/).waitFor();
+    expect(await readViews(link)).toBe(1);
+  });
+});
