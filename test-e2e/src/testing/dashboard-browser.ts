@@ -40,6 +40,7 @@ export class DashboardBrowser {
   readonly faults: string[] = [];
   readonly #profile: string;
   readonly #expected = new Set<number>();
+  readonly #expectedTexts: RegExp[] = [];
 
   private constructor(context: BrowserContext, baseUrl: string, profile: string) {
     this.context = context;
@@ -71,14 +72,19 @@ export class DashboardBrowser {
     this.#expected.add(status);
   }
 
+  /** Accepts console errors with this text from now on, such as those of a websocket that a test cuts. */
+  expectConsole(text: RegExp): void {
+    this.#expectedTexts.push(text);
+  }
+
   /** Opens a page whose faults are collected. */
   async newPage(path: string): Promise<Page> {
     const page = await this.context.newPage();
     page.on('pageerror', (error) => this.faults.push(`error: ${error.message}`));
     page.on('console', (message) => {
       // Failed responses have their own line, with the address.
-      if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
-        this.faults.push(`console: ${message.text()}`);
+      const isExpected = [/^Failed to load resource/, ...this.#expectedTexts].some((text) => text.test(message.text()));
+      if (message.type() === 'error' && !isExpected) this.faults.push(`console: ${message.text()}`);
     });
     page.on('response', (response) => {
       if (response.status() >= 400 && !this.#expected.has(response.status()))

@@ -2,6 +2,8 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 
+/** Pictures are taken for people: no test waits for them. */
+const settleMs = 2_000;
 const sizes = [
   { width: 1280, height: 800 },
   { width: 390, height: 844 },
@@ -19,6 +21,8 @@ export async function takePictures(page: Page, name: string): Promise<void> {
     for (const size of sizes.toReversed()) {
       await page.emulateMedia({ colorScheme });
       await page.setViewportSize(size);
+      // Maps draw again in the other colours.
+      await page.waitForTimeout(settleMs);
       await page.screenshot({ path: join(folder, `${name}-${colorScheme}-${size.width}.png`) });
     }
 }

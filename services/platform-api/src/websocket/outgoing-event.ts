@@ -112,6 +112,8 @@ function dataFor(audience: Audience, type: LiveEventType, data: Data): Data {
 const publicFields: Readonly<Partial<Record<LiveEventType, readonly string[]>>> = {
   location: ['latitude', 'longitude', 'speed', 'course', 'timestamp'],
   status: ['connected', 'state', 'previous_state', 'state_since', 'last_seen'],
+  // Why a guest's video ended; its addresses are requested.
+  stream: ['channel_id', 'kind', 'status', 'reason'],
 };
 
 /** Returns only the fields that a share link shows. */

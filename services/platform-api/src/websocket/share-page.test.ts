@@ -83,6 +83,18 @@ describe('a share page', () => {
     expect(await viewsOf(link)).toBe(1);
   });
 
+  it('receives why a camera stopped, without the number of its terminal, if the link includes live video', async () => {
+    const [video, none] = [await newLink({ permissions: ['live_video'] }), await newLink()];
+    const page = await live.ready(`?share=${video.slug}`);
+    const other = await live.ready(`?share=${none.slug}`);
+    const reason = { code: 'stopped', text: 'A user stopped the stream.' };
+    const stream = { channel_id: 1, kind: 'live', status: 'stopped', reason };
+    publish([{ type: 'stream', data: { ...stream, imei: vehicle.imei, vehicle_id: vehicle.id, stream_url: 'x' } }]);
+    expect((await page.next('stream')).data).toEqual(stream);
+    await other.settle();
+    expect(other.of('stream')).toEqual([]);
+  });
+
   it('receives no positions without the permission', async () => {
     const { slug } = await newLink({ permissions: ['live_video'] });
     const page = await live.ready(`?share=${slug}`);

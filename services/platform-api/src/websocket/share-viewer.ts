@@ -76,6 +76,8 @@ export class ShareViewer implements FeedViewer {
       this.#offerArrival(event.data);
     }
     if (type === 'status') this.connection.deliver({ type, message: event.messageFor('public') });
+    if (type === 'stream' && this.opened.link.permissions.includes('live_video'))
+      this.connection.deliver({ type, message: encodeMessage(type, publicData(type, event.data), event.atMs) });
   }
 
   get #showsLocation(): boolean {

@@ -49,7 +49,8 @@ export function PlaceMap({ features, marks, vehicles, place, target, ...props }:
     if (map === null) return;
     addPlaceLayers(map, colors[theme]);
     setSourceData(map, 'places', features);
-  }, [map, theme, features]);
+    // Another theme creates another map; the old one has lost its layers.
+  }, [map, features]);
   const markData = useMemo(() => toMarkData(marks), [marks]);
   useEffect(() => {
     if (map !== null) setSourceData(map, 'place-marks', markData);

@@ -27,7 +27,8 @@ export function TrackMap({ points, marks, vehicle, onSeek }: TrackMapProps) {
     if (map.getSource('speed-track') === undefined) addTrackLayers(map, colors[theme]);
     setTrack(map, points, marks);
     fitTrack(map, points);
-  }, [map, theme, points, marks]);
+    // Another theme creates another map; the old one has lost its layers.
+  }, [map, points, marks]);
 
   useEffect(() => {
     if (map === null) return undefined;

@@ -32,7 +32,8 @@ export function TripMap({ vehicle, track, destination, isFollowing, onDrag }: Tr
   }, [map]);
   useEffect(() => {
     if (map !== null && destination !== null) addDestination(map, destination, colors[theme]);
-  }, [map, destination, theme]);
+    // Another theme creates another map.
+  }, [map, destination]);
   return (
     <MapView
       vehicles={vehicles}

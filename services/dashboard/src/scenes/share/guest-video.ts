@@ -1,6 +1,6 @@
 import { ApiFailure } from '@fleet/api-client';
 import type { FlvPlayer } from '../../common/video/flv-player.ts';
-import type { SharedStream } from './shared-view.ts';
+import type { SharedStream, StreamChange } from './shared-view.ts';
 import { toEndFault, toVideoFault, type VideoFault } from './video-fault.ts';
 
 /** What the video of a guest shows, and why. */
@@ -58,6 +58,12 @@ export class GuestVideo {
     this.#setState({ kind: 'parked', reason });
   }
 
+  /** Handles a change of the camera's stream: the owner stopped it, or the data budget is spent. */
+  onStreamChange(change: StreamChange): void {
+    const fault = this.#hasPlayed && !this.#isStopped ? toEndFault(change) : null;
+    if (fault !== null) this.#fail(fault);
+  }
+
   /** Ends the stream and releases its connection. */
   stop(): void {
     this.#isStopped = true;
@@ -72,8 +78,6 @@ export class GuestVideo {
       const stream = await this.#options.openStream();
       const { FlvPlayer: Player, canDecodeH265, canPlayFlv } = await import('../../common/video/flv-player.ts');
       if (run !== this.#run) return;
-      const endFault = this.#hasPlayed ? toEndFault(stream) : null;
-      if (endFault !== null) return this.#fail(endFault);
       const isFlv = canPlayFlv() && (stream.video_codec !== 'h265' || canDecodeH265());
       if (isFlv) this.#playFlv(Player, stream.stream_url);
       else if (stream.hls_url !== null && canPlayHls(this.#video)) this.#playHls(stream.hls_url);

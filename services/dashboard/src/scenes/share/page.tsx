@@ -7,6 +7,7 @@ import { Notice } from './parts/notice.tsx';
 import { PasswordForm } from './parts/password-form.tsx';
 import { TripFacts } from './parts/trip-facts.tsx';
 import type { ShareState } from './share-state.ts';
+import type { Guest } from './shared-view.ts';
 import { useSharedView } from './use-shared-view.ts';
 import './share.css';
 
@@ -16,7 +17,7 @@ const VehicleMap = lazy(async () => ({ default: (await import('./parts/vehicle-m
 /** Shows one vehicle for a guest: map, state, time of arrival, and live video if the link includes it. */
 export function SharePage({ slug }: { readonly slug: string }) {
   const { t } = useTranslation('share');
-  const { state, lostSinceMs, open, getTicket } = useSharedView(slug);
+  const { state, lostSinceMs, open, guest } = useSharedView(slug);
   if (state.kind === 'opening')
     return (
       <main className="share-notice" role="status">
@@ -29,7 +30,7 @@ export function SharePage({ slug }: { readonly slug: string }) {
       <Notice title={t(`ended.${state.reason}`)}>{state.reason === 'unknown' ? null : <p>{t('renew')}</p>}</Notice>
     );
   if (state.kind === 'failed') return <Failed error={state.error} onRetry={() => void open(null)} />;
-  return <Vehicle slug={slug} shared={state} lostSinceMs={lostSinceMs} getTicket={getTicket} />;
+  return <Vehicle guest={guest} shared={state} lostSinceMs={lostSinceMs} />;
 }
 
 function Failed({ error, onRetry }: { readonly error: unknown; readonly onRetry: () => void }) {
@@ -51,13 +52,12 @@ function Failed({ error, onRetry }: { readonly error: unknown; readonly onRetry:
 }
 
 interface VehicleProps {
-  readonly slug: string;
+  readonly guest: Guest;
   readonly shared: Extract<ShareState, { kind: 'open' }>;
   readonly lostSinceMs: number | null;
-  readonly getTicket: () => string;
 }
 
-function Vehicle({ slug, shared, lostSinceMs, getTicket }: VehicleProps) {
+function Vehicle({ guest, shared, lostSinceMs }: VehicleProps) {
   const { t, i18n } = useTranslation('share');
   const { view } = shared;
   const { vehicle, location, label, expires_at: expiresAt } = view;
@@ -67,7 +67,7 @@ function Vehicle({ slug, shared, lostSinceMs, getTicket }: VehicleProps) {
   }, [title]);
   const format = (timeMs: number): string => formatTime(timeMs, Date.now(), i18n.language);
   return (
-    <main className="share-page">
+    <main className="share-page" data-has-map={location !== null}>
       <header>
         <h1>{title}</h1>
         {vehicle.vehicle_no === title ? null : <span>{vehicle.vehicle_no}</span>}
@@ -85,7 +85,7 @@ function Vehicle({ slug, shared, lostSinceMs, getTicket }: VehicleProps) {
       )}
       <div className="share-panel">
         <TripFacts shared={shared} />
-        <LiveVideo slug={slug} view={view} getTicket={getTicket} />
+        <LiveVideo guest={guest} channels={view.channels} />
       </div>
     </main>
   );

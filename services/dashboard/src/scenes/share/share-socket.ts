@@ -1,6 +1,6 @@
 import { reconnectDelayMs } from '../../common/live/reconnect-delay.ts';
 import type { Arrival } from './share-state.ts';
-import type { SharedView } from './shared-view.ts';
+import type { SharedView, StreamChange } from './shared-view.ts';
 
 type Location = NonNullable<SharedView['location']>;
 type Status = Pick<SharedView, 'state' | 'state_since'>;
@@ -9,6 +9,7 @@ interface ShareListener {
   readonly onLocation: (location: Location) => void;
   readonly onStatus: (status: Status) => void;
   readonly onArrival: (arrival: Arrival) => void;
+  readonly onStream: (change: StreamChange) => void;
   /** Since when the connection is lost; null once it is open. */
   readonly onConnection: (lostSinceMs: number | null) => void;
   /** The link has expired or was revoked. */
@@ -97,6 +98,7 @@ export class ShareSocket {
     else if (type === 'location') this.#listener.onLocation(data as Location);
     else if (type === 'status') this.#listener.onStatus(data as Status);
     else if (type === 'arrival') this.#listener.onArrival(data as Arrival);
+    else if (type === 'stream') this.#listener.onStream(data as StreamChange);
     else if (type === 'snapshot')
       for (const location of (data as { locations: readonly Location[] }).locations)
         this.#listener.onLocation(location);

@@ -1,8 +1,8 @@
-import { useCallback, useEffect, useRef, useState } from 'react';
+import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { openShareLink } from './share-api.ts';
 import { ShareSocket } from './share-socket.ts';
 import { type ShareState, toEndReason, toFailedState, withLocation } from './share-state.ts';
-import type { SharedView } from './shared-view.ts';
+import type { Guest, SharedView, StreamChange } from './shared-view.ts';
 
 type Open = Extract<ShareState, { kind: 'open' }>;
 
@@ -12,6 +12,7 @@ export function useSharedView(slug: string) {
   const [lostSinceMs, setLostSinceMs] = useState<number | null>(null);
   const [opened, setOpened] = useState<SharedView | null>(null);
   const socket = useRef<ShareSocket | null>(null);
+  const streamListeners = useRef(new Set<(change: StreamChange) => void>());
 
   const open = useCallback(
     async (password: string | null): Promise<void> => {
@@ -42,6 +43,7 @@ export function useSharedView(slug: string) {
       onStatus: ({ state: vehicleState, state_since }) =>
         change((current) => ({ ...current, view: { ...current.view, state: vehicleState, state_since } })),
       onArrival: (arrival) => change((current) => ({ ...current, arrival })),
+      onStream: (event) => streamListeners.current.forEach((listener) => listener(event)),
       onConnection: setLostSinceMs,
       onEnd: () => setState({ kind: 'ended', reason: toEndReason(opened, Date.now()) }),
       onLocked: () => setState({ kind: 'locked', isWrong: false }),
@@ -50,6 +52,16 @@ export function useSharedView(slug: string) {
     return () => created.stop();
   }, [opened]);
 
-  const getTicket = useCallback((): string => socket.current?.ticket ?? '', []);
-  return { state, lostSinceMs, open, getTicket };
+  const guest = useMemo(
+    (): Guest => ({
+      slug,
+      getTicket: () => socket.current?.ticket ?? '',
+      subscribeToStreams: (listener) => {
+        streamListeners.current.add(listener);
+        return () => streamListeners.current.delete(listener);
+      },
+    }),
+    [slug],
+  );
+  return { state, lostSinceMs, open, guest };
 }

@@ -1,4 +1,4 @@
-import type { SharedStream } from './shared-view.ts';
+import type { StreamChange } from './shared-view.ts';
 
 export type VideoFault =
   | 'offline'
@@ -24,7 +24,7 @@ export function toVideoFault(status: number | null, code?: string): VideoFault |
 }
 
 /** Returns why a stream that played is over; null if it was only interrupted. */
-export function toEndFault({ status, reason }: Pick<SharedStream, 'status' | 'reason'>): VideoFault | null {
+export function toEndFault({ status, reason }: Pick<StreamChange, 'status' | 'reason'>): VideoFault | null {
   if (status !== 'stopped') return null;
   if (reason?.code === budgetSpent) return 'budget';
   return reason?.code === 'stopped' ? 'stopped' : null;

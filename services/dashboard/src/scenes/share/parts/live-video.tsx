@@ -4,30 +4,23 @@ import { attentionMonitor } from '../../../common/video/attention.ts';
 import { formatElapsed } from '../../../common/video/format-elapsed.ts';
 import { GuestVideo, type GuestVideoState, maxRetries } from '../guest-video.ts';
 import { openSharedStream } from '../share-api.ts';
-import type { SharedView } from '../shared-view.ts';
+import type { Guest } from '../shared-view.ts';
 import { useClock } from '../use-clock.ts';
 
 interface LiveVideoProps {
-  readonly slug: string;
-  readonly view: SharedView;
-  readonly getTicket: () => string;
+  readonly guest: Guest;
+  readonly channels: readonly number[];
 }
 
 /** Offers the cameras that the link includes, and plays one of them after a click. */
-export function LiveVideo({ slug, view: { channels }, getTicket }: LiveVideoProps) {
+export function LiveVideo({ guest, channels }: LiveVideoProps) {
   const { t } = useTranslation('share');
   const [channelId, setChannelId] = useState<number | null>(null);
   if (channels.length === 0) return null;
   return (
     <section className="share-video" aria-label={t('video.title')}>
       {channelId === null ? null : (
-        <Camera
-          key={channelId}
-          slug={slug}
-          channelId={channelId}
-          getTicket={getTicket}
-          onClose={() => setChannelId(null)}
-        />
+        <Camera key={channelId} guest={guest} channelId={channelId} onClose={() => setChannelId(null)} />
       )}
       <div className="share-cameras">
         {channels
@@ -44,17 +37,16 @@ export function LiveVideo({ slug, view: { channels }, getTicket }: LiveVideoProp
 }
 
 interface CameraProps {
-  readonly slug: string;
+  readonly guest: Guest;
   readonly channelId: number;
-  readonly getTicket: () => string;
   readonly onClose: () => void;
 }
 
-function Camera({ slug, channelId, getTicket, onClose }: CameraProps) {
+function Camera({ guest, channelId, onClose }: CameraProps) {
   const { t } = useTranslation('share');
   const video = useRef<HTMLVideoElement>(null);
   const [isMuted, setIsMuted] = useState(true);
-  const { state, start } = useGuestVideo(video, { slug, channelId, getTicket });
+  const { state, start } = useGuestVideo(video, { guest, channelId });
   return (
     <div className="share-camera">
       <div className="share-picture">
@@ -79,26 +71,30 @@ function Camera({ slug, channelId, getTicket, onClose }: CameraProps) {
 /** Plays the camera while the component exists and somebody watches. */
 function useGuestVideo(
   video: RefObject<HTMLVideoElement | null>,
-  { slug, channelId, getTicket }: Omit<CameraProps, 'onClose'>,
+  { guest, channelId }: Omit<CameraProps, 'onClose'>,
 ): { readonly state: GuestVideoState | null; readonly start: () => void } {
   const [state, setState] = useState<GuestVideoState | null>(null);
   const session = useRef<GuestVideo | null>(null);
   useEffect(() => {
     if (video.current === null) return undefined;
     const created = new GuestVideo(video.current, {
-      openStream: () => openSharedStream(slug, channelId, getTicket()),
+      openStream: () => openSharedStream(guest.slug, channelId, guest.getTicket()),
       onState: setState,
     });
     session.current = created;
     created.start();
+    const unsubscribeFromStreams = guest.subscribeToStreams((change) => {
+      if (change.channel_id === channelId && change.kind === 'live') created.onStreamChange(change);
+    });
     const unsubscribe = attentionMonitor.subscribe((attention) => {
       if (attention !== 'present') created.park(attention);
     });
     return () => {
       unsubscribe();
+      unsubscribeFromStreams();
       created.stop();
     };
-  }, [video, slug, channelId, getTicket]);
+  }, [video, guest, channelId]);
   return { state, start: () => session.current?.start() };
 }
 
