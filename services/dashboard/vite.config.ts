@@ -1,5 +1,5 @@
 import react from '@vitejs/plugin-react';
-import { defineConfig } from 'vite';
+import { defineConfig, type Plugin } from 'vite';
 
 /** The running product, for `npm run dev`. */
 const product = process.env['PRODUCT_URL'] ?? 'http://127.0.0.1:8080';
@@ -7,8 +7,19 @@ const product = process.env['PRODUCT_URL'] ?? 'http://127.0.0.1:8080';
 /** The dashboard key is valid only from the origin of the product. */
 const proxied = { target: product, changeOrigin: true, headers: { origin: product } };
 
+/** Serves the page of share links during development, as platform-api does. */
+const sharePage: Plugin = {
+  name: 'share-page',
+  configureServer: ({ middlewares }) => {
+    middlewares.use((request, _response, next) => {
+      if (request.url?.startsWith('/share/') === true) request.url = '/share.html';
+      next();
+    });
+  },
+};
+
 export default defineConfig({
-  plugins: [react()],
+  plugins: [react(), sharePage],
   build: {
     outDir: 'dist/app',
     emptyOutDir: true,

@@ -179,7 +179,8 @@ describe('live video of a share page', () => {
   it('plays each camera that the link includes, silent at first, without the number of the terminal', async () => {
     const requested: string[] = [];
     page.on('request', (request) => requested.push(request.url()));
-    const link = await createLink({ permissions: ['location', 'live_video'] });
+    const destination = { latitude: 10.01, longitude: 76.7, name: 'Harbour' };
+    const link = await createLink({ label: 'Delivery 7', permissions: ['location', 'live_video'], destination });
     await open(link);
     await watch('Watch camera 2');
     await waitForPlaying(video());

@@ -9,6 +9,7 @@ import { LiveProvider } from './common/live/live-provider.tsx';
 import type { Session } from './common/session/session.ts';
 import { AppShell } from './common/ui/app-shell.tsx';
 import { NotFound } from './common/ui/not-found.tsx';
+import { PageFailure } from './common/ui/page-failure.tsx';
 import { SignedIn } from './common/ui/signed-in.tsx';
 import { parseDaySearch } from './scenes/day/search.ts';
 import { parseDriversSearch } from './scenes/drivers/search.ts';
@@ -223,7 +224,8 @@ const routeTree = rootRoute.addChildren([
 ]);
 
 /** Creates the router. Routes below the application require a user. */
-export const createDashboardRouter = (session: Session) => createRouter({ routeTree, context: { session } });
+export const createDashboardRouter = (session: Session) =>
+  createRouter({ routeTree, context: { session }, defaultErrorComponent: PageFailure });
 
 declare module '@tanstack/react-router' {
   interface Register {

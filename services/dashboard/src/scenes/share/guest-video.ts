@@ -58,6 +58,11 @@ export class GuestVideo {
     this.#setState({ kind: 'parked', reason });
   }
 
+  /** Continues after the page was hidden. */
+  unpark(): void {
+    if (this.#state?.kind === 'parked' && this.#state.reason === 'hidden') this.start();
+  }
+
   /** Handles a change of the camera's stream: the owner stopped it, or the data budget is spent. */
   onStreamChange(change: StreamChange): void {
     const fault = this.#hasPlayed && !this.#isStopped ? toEndFault(change) : null;

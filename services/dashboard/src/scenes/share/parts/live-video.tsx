@@ -87,7 +87,8 @@ function useGuestVideo(
       if (change.channel_id === channelId && change.kind === 'live') created.onStreamChange(change);
     });
     const unsubscribe = attentionMonitor.subscribe((attention) => {
-      if (attention !== 'present') created.park(attention);
+      if (attention === 'present') created.unpark();
+      else created.park(attention);
     });
     return () => {
       unsubscribe();
