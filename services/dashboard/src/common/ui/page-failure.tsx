@@ -9,7 +9,8 @@ const missingPart = /dynamically imported module|importing a module script|unabl
 /** Shows why a page could not be drawn. After a new version was deployed, the parts of the old one are gone. */
 export function PageFailure({ error, reset }: ErrorComponentProps) {
   const { t } = useTranslation();
-  if (!missingPart.test(error.message)) return <Failure error={error} onRetry={reset} />;
+  const isMissing = error instanceof Error && missingPart.test(error.message);
+  if (!isMissing) return <Failure error={error} onRetry={reset} />;
   return (
     <Empty title={t('newVersion.title')}>
       <p role="alert">{t('newVersion.text')}</p>
