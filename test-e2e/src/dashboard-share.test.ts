@@ -285,6 +285,7 @@ describe('a share link that has ended', () => {
     await page.getByRole('heading', { name: 'This link has ended: all its views are used.' }).waitFor();
     await open({ path: '/share/A1b2C3d4E5f6G7h8I9j0K1' });
     await page.getByRole('heading', { name: 'This link does not exist. Check its address.' }).waitFor();
+    expect(await page.locator('canvas, video').count()).toBe(0);
   });
 
   it('requires its password by keyboard alone, and counts no view for a wrong one', async () => {

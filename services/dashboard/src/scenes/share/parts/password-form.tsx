@@ -1,4 +1,4 @@
-import { type FormEvent, useId, useState } from 'react';
+import { type FormEvent, useId, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 
 interface PasswordFormProps {
@@ -10,11 +10,12 @@ interface PasswordFormProps {
 export function PasswordForm({ isWrong, onSubmit }: PasswordFormProps) {
   const { t } = useTranslation('share');
   const id = useId();
+  const input = useRef<HTMLInputElement>(null);
   const [isSending, setIsSending] = useState(false);
   const submit = async (event: FormEvent<HTMLFormElement>): Promise<void> => {
     event.preventDefault();
     setIsSending(true);
-    await onSubmit(String(new FormData(event.currentTarget).get('password')));
+    await onSubmit(input.current?.value ?? '');
     setIsSending(false);
   };
   return (
@@ -24,6 +25,7 @@ export function PasswordForm({ isWrong, onSubmit }: PasswordFormProps) {
       <form className="share-password" onSubmit={(event) => void submit(event)}>
         <label htmlFor={id}>{t('password')}</label>
         <input
+          ref={input}
           id={id}
           name="password"
           type="password"
