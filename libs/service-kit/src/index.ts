@@ -69,6 +69,7 @@ export { videoMimeType } from './runtime/video-mime-type.ts';
 export type { ResolvedAddress } from './security/dns-resolver.ts';
 export { developmentEncryptionKey, Encryption } from './security/encryption.ts';
 export { isCidr, isIpAllowed } from './security/ip-allowlist.ts';
+export { findSecretFault, firstSecret, splitSecrets } from './security/secret-list.ts';
 export {
   type ClipFormat,
   type ClipPath,

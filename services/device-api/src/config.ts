@@ -4,6 +4,7 @@ import {
   type ConfigOf,
   commonEnv,
   envSchema,
+  findSecretFault,
   hourMs,
   isLoopback,
   parseOrigins,
@@ -46,14 +47,16 @@ export const configSchema = envSchema({
     default: 'development-media-signing-secret',
     secret: true,
     minLength: 16,
-    description: 'signs stream URLs of the media service; the same there',
+    description:
+      'signs stream URLs of the media service; the same there; several, separated by commas: the first signs, all verify',
   },
   CLIPS_SIGNING_SECRET: {
     type: 'string',
     default: 'development-clips-signing-secret',
     secret: true,
     minLength: 16,
-    description: 'signs clip URLs of upload-ftp; the same there',
+    description:
+      'signs clip URLs of upload-ftp; the same there; several, separated by commas: the first signs, all verify',
   },
   ...streamTokenSettings,
   DEVICE_API_AUTH: {
@@ -203,9 +206,12 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): C
     throw new ConfigError(
       'DEVICE_API_AUTH is off with NODE_ENV=production. Set DEVICE_API_AUTH=key, or DEVICE_API_ALLOW_OPEN=true on a trusted network.',
     );
-  for (const name of ['MEDIA_SIGNING_SECRET', 'CLIPS_SIGNING_SECRET'] as const)
-    if (isProduction(config) && config[name] === configSchema[name].default)
-      throw new ConfigError(`${name} has its development value. Set your own.`);
+  for (const name of ['MEDIA_SIGNING_SECRET', 'CLIPS_SIGNING_SECRET'] as const) {
+    const { default: developmentSecret, minLength } = configSchema[name];
+    const rules = { minLength, developmentSecret, isProduction: isProduction(config) };
+    const fault = findSecretFault(name, config[name], rules);
+    if (fault !== undefined) throw new ConfigError(fault);
+  }
   if (config.CORS_ORIGINS !== undefined) parseOrigins('CORS_ORIGINS', config.CORS_ORIGINS);
   checkStreamTokenSettings(config);
   return { ...config, DEVICE_API_AUTH: auth };

@@ -5,6 +5,7 @@ import {
   type ConfigOf,
   commonEnv,
   envSchema,
+  findSecretFault,
   parseProxyNetworks,
   proxyProtocolSettings,
   readEnv,
@@ -40,7 +41,7 @@ export const schema = envSchema({
     secret: true,
     minLength: 16,
     description:
-      'key of the signatures in stream URLs, shared with device-api; required unless MEDIA_ACCEPT_UNSOLICITED',
+      'key of the signatures in stream URLs, shared with device-api; several, separated by commas: all verify; required unless MEDIA_ACCEPT_UNSOLICITED',
   },
   MEDIA_ACCEPT_UNSOLICITED: {
     type: 'boolean',
@@ -99,5 +100,10 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): C
     throw new ConfigError('MEDIA_ACCEPT_UNSOLICITED is for benchmarks only and is refused with NODE_ENV=production.');
   if (config.MEDIA_SIGNING_SECRET === undefined && !config.MEDIA_ACCEPT_UNSOLICITED)
     throw new ConfigError('MEDIA_SIGNING_SECRET is required (the same as that of device-api).');
+  if (config.MEDIA_SIGNING_SECRET !== undefined) {
+    const rules = { minLength: 16, isProduction: config.NODE_ENV === 'production' };
+    const fault = findSecretFault('MEDIA_SIGNING_SECRET', config.MEDIA_SIGNING_SECRET, rules);
+    if (fault !== undefined) throw new ConfigError(fault);
+  }
   return config;
 }

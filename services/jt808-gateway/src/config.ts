@@ -5,6 +5,7 @@ import {
   type ConfigOf,
   commonEnv,
   envSchema,
+  findSecretFault,
   parseProxyNetworks,
   proxyProtocolSettings,
   readEnv,
@@ -45,7 +46,7 @@ export const schema = envSchema({
     minLength: 16,
     secret: true,
     description:
-      'secret from which authentication codes are derived; the same in all pods, a change makes all terminals register again',
+      'secret from which authentication codes are derived; the same in all pods; of several, separated by commas, the first derives new codes and all verify',
   },
   LOGIN_TIMEOUT_MS: {
     type: 'integer',
@@ -146,7 +147,9 @@ export type Config = ConfigOf<typeof schema>;
 export function loadConfig(env: NodeJS.ProcessEnv): Config {
   const config = readEnv(schema, env);
   parseProxyNetworks(config.PROXY_PROTOCOL_NETWORKS);
-  if (config.NODE_ENV === 'production' && config.GATEWAY_AUTH_SECRET.length < productionSecretLength)
-    throw new ConfigError(`GATEWAY_AUTH_SECRET needs ${productionSecretLength} characters with NODE_ENV=production.`);
+  const isProduction = config.NODE_ENV === 'production';
+  const minLength = isProduction ? productionSecretLength : schema.GATEWAY_AUTH_SECRET.minLength;
+  const fault = findSecretFault('GATEWAY_AUTH_SECRET', config.GATEWAY_AUTH_SECRET, { minLength, isProduction });
+  if (fault !== undefined) throw new ConfigError(fault);
   return config;
 }

@@ -8,6 +8,7 @@ import {
   commonEnv,
   dayMs,
   envSchema,
+  findSecretFault,
   invalidConfigError,
   parseProxyNetworks,
   proxyProtocolSettings,
@@ -145,8 +146,10 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
   if (config.FTP_TLS_REQUIRED && config.FTP_TLS_CERT_FILE === undefined)
     problems.push('FTP_TLS_REQUIRED requires FTP_TLS_CERT_FILE and FTP_TLS_KEY_FILE');
   problems.push(...clipSettingFaults(config));
-  if (config.NODE_ENV === 'production' && config.MEDIA_SIGNING_SECRET === liveSettings.MEDIA_SIGNING_SECRET.default)
-    problems.push('MEDIA_SIGNING_SECRET has its development value. Set a secret of this deployment.');
+  const { default: developmentSecret, minLength } = liveSettings.MEDIA_SIGNING_SECRET;
+  const rules = { minLength, developmentSecret, isProduction: config.NODE_ENV === 'production' };
+  const fault = findSecretFault('MEDIA_SIGNING_SECRET', config.MEDIA_SIGNING_SECRET, rules);
+  if (fault !== undefined) problems.push(fault);
   if (problems.length > 0) throw invalidConfigError(problems);
   return config;
 }

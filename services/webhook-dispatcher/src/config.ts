@@ -6,6 +6,7 @@ import {
   commonEnv,
   developmentEncryptionKey,
   envSchema,
+  findSecretFault,
   readEnv,
 } from '@fleet/service-kit';
 
@@ -112,8 +113,12 @@ export type Config = ConfigOf<typeof schema>;
 
 export function loadConfig(env: NodeJS.ProcessEnv): Config {
   const config = readEnv(schema, env);
-  if (config.NODE_ENV === 'production' && config.ENCRYPTION_KEY === developmentEncryptionKey)
-    throw new ConfigError('ENCRYPTION_KEY has its development value. Set your own.');
+  const fault = findSecretFault('ENCRYPTION_KEY', config.ENCRYPTION_KEY, {
+    minLength: schema.ENCRYPTION_KEY.minLength,
+    developmentSecret: developmentEncryptionKey,
+    isProduction: config.NODE_ENV === 'production',
+  });
+  if (fault !== undefined) throw new ConfigError(fault);
   return config;
 }
 

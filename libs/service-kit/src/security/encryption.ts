@@ -1,4 +1,5 @@
 import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from 'node:crypto';
+import { splitSecrets } from './secret-list.ts';
 
 /** Value of `ENCRYPTION_KEY` in development; production rejects it. */
 export const developmentEncryptionKey = 'development-encryption-key-of-fleet-platform';
@@ -29,11 +30,7 @@ export class Encryption {
   readonly #keys: readonly [Key, ...Key[]];
 
   constructor(encryptionKey: string) {
-    const [first, ...others] = encryptionKey
-      .split(',')
-      .map((part) => part.trim())
-      .filter((part) => part !== '')
-      .map(deriveKey);
+    const [first, ...others] = splitSecrets(encryptionKey).map(deriveKey);
     if (first === undefined) throw new Error('ENCRYPTION_KEY contains no key');
     this.#keys = [first, ...others];
   }
@@ -71,6 +68,12 @@ export class Encryption {
       // The reason makes no difference to a caller that creates the secret again.
       return null;
     }
+  }
+
+  /** Returns true if a result of `seal` or `sealBytes` is encrypted with the first key. */
+  isCurrent(sealed: string | Buffer): boolean {
+    const head = typeof sealed === 'string' ? sealed : sealed.subarray(0, headBytes).toString('latin1');
+    return head.split('.')[1] === this.#keys[0].id;
   }
 
   #seal(bytes: Buffer, purpose: string): { id: string; iv: Buffer; sealed: Buffer } {

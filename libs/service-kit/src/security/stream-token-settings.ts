@@ -1,5 +1,5 @@
 import { ConfigError, type ConfigOf, envSchema } from '../runtime/config.ts';
-import { splitSecrets } from './stream-tokens.ts';
+import { findSecretFault } from './secret-list.ts';
 
 const developmentSecret = 'development-stream-token-secret';
 const minSecretLength = 16;
@@ -27,9 +27,10 @@ export const streamTokenSettings = envSchema({
 export function checkStreamTokenSettings(
   config: Pick<ConfigOf<typeof streamTokenSettings>, 'STREAM_TOKEN_SECRET'> & { readonly NODE_ENV: string },
 ): void {
-  const secrets = splitSecrets(config.STREAM_TOKEN_SECRET);
-  if (secrets.length === 0 || secrets.some(({ length }) => length < minSecretLength))
-    throw new ConfigError(`STREAM_TOKEN_SECRET has a secret of fewer than ${minSecretLength} characters.`);
-  if (config.NODE_ENV === 'production' && secrets.includes(developmentSecret))
-    throw new ConfigError('STREAM_TOKEN_SECRET has its development value. Set your own.');
+  const fault = findSecretFault('STREAM_TOKEN_SECRET', config.STREAM_TOKEN_SECRET, {
+    minLength: minSecretLength,
+    developmentSecret,
+    isProduction: config.NODE_ENV === 'production',
+  });
+  if (fault !== undefined) throw new ConfigError(fault);
 }

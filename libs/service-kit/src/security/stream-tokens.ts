@@ -4,6 +4,7 @@ import { EncryptJWT, errors, type JWTPayload, jwtDecrypt, jwtVerify } from 'jose
 import { type Static, Type } from 'typebox';
 import { AppError } from '../http/errors.ts';
 import { lazyCheck, type SchemaCheck } from '../runtime/lazy-check.ts';
+import { splitSecrets } from './secret-list.ts';
 import { readSubject, type VideoCaller, writeSubject } from './video-caller.ts';
 
 /** Kinds of streams that a token opens. */
@@ -163,13 +164,6 @@ export function assertGranted(grant: TokenStream, { imei, channel, kind }: Token
   if (grant.imei === imei && grant.channel === channel && grant.kind === kind) return;
   throw new AppError('permission_denied', 'The token is for another stream. Request a token for this one.');
 }
-
-/** Returns the secrets of the setting, the signing one first. */
-export const splitSecrets = (secrets: string): string[] =>
-  secrets
-    .split(',')
-    .map((part) => part.trim())
-    .filter((part) => part !== '');
 
 function deriveKey(secret: string): Key {
   const derive = (purpose: string): Uint8Array => new Uint8Array(hkdfSync('sha256', secret, '', purpose, 32));

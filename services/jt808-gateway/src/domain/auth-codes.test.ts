@@ -12,6 +12,17 @@ describe('AuthCodes', () => {
     expect(new AuthCodes('another secret of length').createCode('13800138000', 0)).not.toBe(code);
   });
 
+  it('accepts codes of a former secret during a rotation, and creates codes with the first secret', () => {
+    const [former, next] = ['the former secret', 'the next secret'];
+    const steps = [former, `${former},${next}`, `${next},${former}`, next];
+    const isValid = (creating: number, checking: number): boolean => {
+      const code = new AuthCodes(steps[creating] ?? '').createCode('13800138000', 2);
+      return new AuthCodes(steps[checking] ?? '').check('13800138000', code, 2).kind === 'valid';
+    };
+    for (const step of [0, 1, 2]) expect([isValid(step, step + 1), isValid(step + 1, step)]).toEqual([true, true]);
+    expect(isValid(0, 3)).toBe(false);
+  });
+
   it('accepts a code only for its terminal and epoch', () => {
     const code = codes.createCode('13800138000', 3);
     expect(codes.check('13800138000', code, 3)).toEqual({ kind: 'valid', epoch: 3 });

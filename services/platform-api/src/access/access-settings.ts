@@ -1,4 +1,4 @@
-import { ConfigError, type ConfigOf, developmentEncryptionKey } from '@fleet/service-kit';
+import { ConfigError, type ConfigOf, developmentEncryptionKey, findSecretFault } from '@fleet/service-kit';
 
 /** Settings of authentication and of personal data. */
 export const accessSettings = {
@@ -45,6 +45,10 @@ export const accessSettings = {
 
 /** Throws if production has the development key. */
 export function checkAccessSettings(config: ConfigOf<typeof accessSettings> & { readonly NODE_ENV: string }): void {
-  if (config.NODE_ENV === 'production' && config.ENCRYPTION_KEY === developmentEncryptionKey)
-    throw new ConfigError('ENCRYPTION_KEY has its development value. Set your own.');
+  const fault = findSecretFault('ENCRYPTION_KEY', config.ENCRYPTION_KEY, {
+    minLength: accessSettings.ENCRYPTION_KEY.minLength,
+    developmentSecret: developmentEncryptionKey,
+    isProduction: config.NODE_ENV === 'production',
+  });
+  if (fault !== undefined) throw new ConfigError(fault);
 }

@@ -1,18 +1,20 @@
 import { createLogger } from '@fleet/service-kit';
 import { type Database, openDatabase } from '@fleet/storage';
 import { RecordStore } from '../store/record-store.ts';
-import { loadConfig } from './config.ts';
+import { type Config, loadConfig } from './config.ts';
 
 /**
  * Runs a command line tool against the database of the service's settings. Prints an error as one sentence on standard
  * error.
  */
-export async function runTool(tool: (records: RecordStore, database: Database) => Promise<string>): Promise<void> {
+export async function runTool(
+  tool: (records: RecordStore, database: Database, config: Config) => Promise<string>,
+): Promise<void> {
   try {
     const config = loadConfig(process.env);
     const database = openDatabase(config.MONGODB_URL, { appName: 'platform-api-tool' });
     try {
-      process.stdout.write(`${await tool(new RecordStore(database), database)}\n`);
+      process.stdout.write(`${await tool(new RecordStore(database), database, config)}\n`);
     } finally {
       await database.close();
     }

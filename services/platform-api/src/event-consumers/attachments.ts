@@ -10,7 +10,7 @@ import {
   mediaStored,
   mediaStoredSubject,
 } from '@fleet/bus';
-import { Counter, type Registry, type Running } from '@fleet/service-kit';
+import { Counter, firstSecret, type Registry, type Running } from '@fleet/service-kit';
 import { findClaimedIds } from '../domains/notifications/insert-notifications.ts';
 import { findNotification } from '../domains/notifications/queries.ts';
 import type { Deps } from '../platform/deps.ts';
@@ -113,15 +113,9 @@ function readJson(data: Uint8Array): unknown {
   }
 }
 
-const firstKey = (keys: string): string =>
-  keys
-    .split(',')
-    .map((key) => key.trim())
-    .find((key) => key !== '') ?? '';
-
 // The first key of the setting; alarms that were requested under another one keep their number.
 const deriveSecret = (encryptionKey: string): Buffer =>
-  Buffer.from(hkdfSync('sha256', firstKey(encryptionKey), '', 'fleet numbers of alarms', 32));
+  Buffer.from(hkdfSync('sha256', firstSecret(encryptionKey), '', 'fleet numbers of alarms', 32));
 
 // Not guessable, because it authorizes uploads; deterministic for each alarm.
 const computeAlarmNo = (secret: Buffer, notificationId: number, tagHex: string): string =>

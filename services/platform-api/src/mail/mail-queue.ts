@@ -53,7 +53,8 @@ interface MailQueueDeps {
 
 type MailContent = Pick<Mail, 'to' | 'subject' | 'text'>;
 
-const sealPurpose = (id: string): string => `mail ${id}`;
+/** Purpose of the encrypted content of a mail. */
+export const mailPurpose = (id: string): string => `mail ${id}`;
 
 /**
  * Sends mails to users from a queue in the database, so that an outage of the mail server or of this process loses
@@ -147,7 +148,7 @@ export class MailQueue {
 
   async #attemptStored(mail: StoredMail): Promise<void> {
     if (this.#isStopped || mail.sealedContent === null) return;
-    const content = JSON.parse(this.#deps.encryption.open(mail.sealedContent, sealPurpose(mail._id))) as MailContent;
+    const content = JSON.parse(this.#deps.encryption.open(mail.sealedContent, mailPurpose(mail._id))) as MailContent;
     await this.#attempt(mail, content);
   }
 
@@ -159,7 +160,7 @@ export class MailQueue {
       accountId,
       userId,
       purpose,
-      sealedContent: this.#deps.encryption.seal(JSON.stringify({ to, subject, text }), sealPurpose(id)),
+      sealedContent: this.#deps.encryption.seal(JSON.stringify({ to, subject, text }), mailPurpose(id)),
       status: 'queued',
       attempts: 0,
       nextAt: now,

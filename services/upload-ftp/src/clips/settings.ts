@@ -1,4 +1,4 @@
-import { type EnvSchema, hourMs } from '@fleet/service-kit';
+import { type EnvSchema, findSecretFault, hourMs } from '@fleet/service-kit';
 
 const durationMs = { type: 'integer', minimum: 1, maximum: hourMs } as const;
 const text = { type: 'string', minLength: 1 } as const;
@@ -10,7 +10,8 @@ export const clipSettings = {
     default: 'development-clips-signing-secret',
     secret: true,
     minLength: 16,
-    description: 'key of the signatures in URLs of clips and files, the same in device-api and platform-api',
+    description:
+      'key of the signatures in URLs of clips and files, the same in device-api and platform-api; several, separated by commas: all verify',
   },
   FFMPEG_PATH: { ...text, default: 'ffmpeg', description: 'path of ffmpeg, which converts clips to MP4' },
   MP4_PARALLEL: {
@@ -57,8 +58,10 @@ interface Checked {
 /** Returns the faults of settings that depend on each other. */
 export function clipSettingFaults(config: Checked): string[] {
   const faults: string[] = [];
-  if (config.NODE_ENV === 'production' && config.CLIPS_SIGNING_SECRET === clipSettings.CLIPS_SIGNING_SECRET.default)
-    faults.push('CLIPS_SIGNING_SECRET has its development value. Set a secret of this deployment.');
+  const { default: developmentSecret, minLength } = clipSettings.CLIPS_SIGNING_SECRET;
+  const rules = { minLength, developmentSecret, isProduction: config.NODE_ENV === 'production' };
+  const fault = findSecretFault('CLIPS_SIGNING_SECRET', config.CLIPS_SIGNING_SECRET, rules);
+  if (fault !== undefined) faults.push(fault);
   if ((config.CLIPS_S3_ACCESS_KEY_ID === undefined) !== (config.CLIPS_S3_SECRET_ACCESS_KEY === undefined))
     faults.push('CLIPS_S3_ACCESS_KEY_ID and CLIPS_S3_SECRET_ACCESS_KEY must be set together');
   return faults;

@@ -7,7 +7,8 @@ export const liveSettings = {
     default: 'development-media-signing-secret',
     secret: true,
     minLength: 16,
-    description: 'signs URLs of live video that is recorded; the same in jt1078-media and device-api',
+    description:
+      'signs URLs of live video that is recorded; the same in jt1078-media and device-api; of several, separated by commas, the first signs',
   },
   LIVE_RECORDINGS_PARALLEL: {
     type: 'integer',

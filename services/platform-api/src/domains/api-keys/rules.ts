@@ -9,6 +9,9 @@ export const generateKey = (): string => `fk_${randomBytes(32).toString('base64u
 
 export const hashKey = (key: string): string => createHash('sha256').update(key).digest('hex');
 
+/** Purpose of the encrypted dashboard key of an account. */
+export const dashboardKeyPurpose = (accountId: number): string => `dashboard key of account ${accountId}`;
+
 export const isKeyValid = (key: ApiKey, keySha256: string, now: Date): boolean =>
   timingSafeEqual(Buffer.from(key.keySha256, 'hex'), Buffer.from(keySha256, 'hex')) &&
   key.revokedAt === null &&

@@ -14,7 +14,7 @@ import type { Scope as AccountScope } from '../../store/account-repository.ts';
 import { insertWithinQuota } from '../../store/quota.ts';
 import type { RecordStore } from '../../store/record-store.ts';
 import { audit } from '../audit/use-cases.ts';
-import { defaultScopes, generateKey, hashKey, isKeyValid } from './rules.ts';
+import { dashboardKeyPurpose, defaultScopes, generateKey, hashKey, isKeyValid } from './rules.ts';
 import type { ApiKey, Scope } from './schema.ts';
 import { apiKeyCollection, findDashboardKeys, findKey, insertKey, listOwnKeys, markRevoked } from './store.ts';
 
@@ -183,7 +183,7 @@ export async function getDashboardKey(
   { records, encryption }: Pick<Deps, 'records' | 'encryption'>,
   { accountId }: AccountScope,
 ): Promise<string> {
-  const purpose = `dashboard key of account ${accountId}`;
+  const purpose = dashboardKeyPurpose(accountId);
   const findUsable = async (): Promise<string | null> => {
     for (const { sealedDashboardKey } of await findDashboardKeys(records, { accountId })) {
       const key = encryption.tryOpen(sealedDashboardKey ?? '', purpose);

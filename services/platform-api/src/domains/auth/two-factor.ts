@@ -8,7 +8,8 @@ import { createOtpauthUrl, generateTotpSecret, matchTotp } from './totp.ts';
 
 type TwoFactorDeps = Pick<Deps, 'records' | 'encryption'>;
 
-const sealPurpose = (user: User): string => `totp of user ${user._id}`;
+/** Purpose of the encrypted secret of a user's authenticator app. */
+export const totpPurpose = (userId: number): string => `totp of user ${userId}`;
 
 const isTwoFactorEnabled = (user: User): boolean => (user.totp?.confirmedAt ?? null) !== null;
 
@@ -22,7 +23,7 @@ async function consumeCode(
   if (user.totp === null) return false;
   const recoveryHash = readRecoveryCode(user._id, code);
   if (recoveryHash !== null) return isTwoFactorEnabled(user) && spendRecoveryCode(records, user._id, recoveryHash);
-  const secret = encryption.open(user.totp.sealedSecret, sealPurpose(user));
+  const secret = encryption.open(user.totp.sealedSecret, totpPurpose(user._id));
   const step = matchTotp(secret, code, now, user.totp.lastStep);
   return step !== null && (await spendStep(records, user._id, step));
 }
@@ -46,7 +47,7 @@ export async function enrollTwoFactor(
 ): Promise<{ secret: string; otpauth_url: string }> {
   if (isTwoFactorEnabled(user)) throw new AppError('state_conflict', 'Two-factor log-in is already enabled.');
   const secret = generateTotpSecret();
-  const totp = { sealedSecret: encryption.seal(secret, sealPurpose(user)), confirmedAt: null, lastStep: 0 };
+  const totp = { sealedSecret: encryption.seal(secret, totpPurpose(user._id)), confirmedAt: null, lastStep: 0 };
   await changeUser(records, user, user._id, { totp });
   return { secret, otpauth_url: createOtpauthUrl(secret, user.email ?? user.phoneNumber ?? user.name) };
 }

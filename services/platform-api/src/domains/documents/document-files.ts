@@ -11,7 +11,8 @@ import { documentCollection, findFile, insertFile, removeFile } from './store.ts
 
 type DocumentDeps = Pick<Deps, 'records' | 'database' | 'encryption' | 'log'>;
 
-const sealPurpose = (id: number): string => `document ${id}`;
+/** Purpose of the encrypted bytes of a document. */
+export const documentPurpose = (id: number): string => `document ${id}`;
 
 /** A file to store. */
 interface NewDocument extends Pick<StoredDocument, 'documentType' | 'mimeType'> {
@@ -42,7 +43,7 @@ export async function storeDocument(
   const document = await documentCollection(deps.records).insert(caller, fields);
   const { _id } = document;
   try {
-    const sealed = deps.encryption.sealBytes(content, sealPurpose(_id));
+    const sealed = deps.encryption.sealBytes(content, documentPurpose(_id));
     await insertFile(deps.database, { _id, accountId, sealed });
   } catch (error) {
     await documentCollection(deps.records).remove(caller, _id);
@@ -86,7 +87,7 @@ export async function readFile(
   const sealed = await findFile(deps.database, caller, id);
   if (sealed === null) throw documentNotFoundError(id);
   await audit(deps, caller, 'documents.read', { type: 'documents', id });
-  return { content: deps.encryption.openBytes(sealed, sealPurpose(id)), mimeType };
+  return { content: deps.encryption.openBytes(sealed, documentPurpose(id)), mimeType };
 }
 
 /** Removes a stored file; returns its record before the removal. */

@@ -1,4 +1,4 @@
-import { ConfigError, type ConfigOf, envSchema } from '@fleet/service-kit';
+import { ConfigError, type ConfigOf, envSchema, findSecretFault } from '@fleet/service-kit';
 
 /** Settings of the storage of pictures, attachments and clips (docs/reference/video.md). */
 export const mediaSettings = envSchema({
@@ -28,13 +28,15 @@ export const mediaSettings = envSchema({
     default: 'development-clips-signing-secret',
     secret: true,
     minLength: 16,
-    description: 'signs URLs of pictures and videos; must be the same in upload-ftp and device-api',
+    description:
+      'signs URLs of pictures and videos; the same in upload-ftp and device-api; several, separated by commas: the first signs, all verify',
   },
 });
 
 /** Throws in production if the signing secret is the published default. */
 export function checkMediaSettings(config: ConfigOf<typeof mediaSettings> & { readonly NODE_ENV: string }): void {
-  const { default: known } = mediaSettings.CLIPS_SIGNING_SECRET;
-  if (config.NODE_ENV === 'production' && config.CLIPS_SIGNING_SECRET === known)
-    throw new ConfigError('CLIPS_SIGNING_SECRET has its development value. Set a secret of your own.');
+  const { default: developmentSecret, minLength } = mediaSettings.CLIPS_SIGNING_SECRET;
+  const rules = { minLength, developmentSecret, isProduction: config.NODE_ENV === 'production' };
+  const fault = findSecretFault('CLIPS_SIGNING_SECRET', config.CLIPS_SIGNING_SECRET, rules);
+  if (fault !== undefined) throw new ConfigError(fault);
 }

@@ -26,7 +26,8 @@ const keepMs = 60_000;
 /** Minimum interval between reloads, so that tokens with invented key ids cause no more reads than this. */
 const reloadEveryMs = 1_000;
 
-const purposeOf = (kid: string): string => `signing key ${kid}`;
+/** Purpose of the encrypted private key of access tokens. */
+export const signingKeyPurpose = (kid: string): string => `signing key ${kid}`;
 
 /** Manages the Ed25519 keys of access tokens. Two are valid at a time, so that a rotation does not log any user out. */
 export class SigningKeys {
@@ -85,7 +86,7 @@ export class SigningKeys {
       _id: (newest?._id ?? 0) + 1,
       kid,
       publicJwk: { ...(await exportJWK(publicKey)), kid, alg: 'EdDSA', use: 'sig' },
-      sealedPrivateKey: this.#deps.encryption.seal(pem, purposeOf(kid)),
+      sealedPrivateKey: this.#deps.encryption.seal(pem, signingKeyPurpose(kid)),
       createdAt: new Date(),
     });
     this.#loaded = undefined;
@@ -126,7 +127,10 @@ export class SigningKeys {
 
   #open({ kid, sealedPrivateKey }: SigningKey): Signing | null {
     try {
-      return { kid, privateKey: createPrivateKey(this.#deps.encryption.open(sealedPrivateKey, purposeOf(kid))) };
+      return {
+        kid,
+        privateKey: createPrivateKey(this.#deps.encryption.open(sealedPrivateKey, signingKeyPurpose(kid))),
+      };
     } catch (error) {
       this.#deps.log.warn({ err: error, kid }, 'could not open the signing key of access tokens; creating a new one');
       return null;
