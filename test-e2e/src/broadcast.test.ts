@@ -1,18 +1,36 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { getFfmpegPath, joinSamples, measureTone, runFfmpeg, type SimulatedTerminal } from '@fleet/terminal-simulator';
 import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { Dashcams } from './testing/dashcams.ts';
-import { joinSharedHarness, type ProductHarness } from './testing/harness.ts';
+import { type ProductHarness, startHarness } from './testing/harness.ts';
 
 jest.setTimeout(120_000);
 
 let harness: ProductHarness;
 let dashcams: Dashcams;
+let speechProvider: Server;
+/** Texts that the provider has rendered. */
+const renderedTexts: unknown[] = [];
 beforeAll(async () => {
-  harness = await joinSharedHarness();
+  const speech = await createAudioFile(['-f', 'wav']);
+  speechProvider = createServer((request, response) => {
+    void text(request).then((body) => {
+      renderedTexts.push(JSON.parse(body));
+      response.end(speech);
+    });
+  });
+  await new Promise<void>((resolve) => speechProvider.listen(0, '127.0.0.1', resolve));
+  const { port } = speechProvider.address() as AddressInfo;
+  harness = await startHarness({ TTS_URL: `http://127.0.0.1:${port}/speak` });
   dashcams = await Dashcams.open(harness);
 }, 180_000);
-afterAll(() => harness?.stop(), 60_000);
+afterAll(async () => {
+  await harness?.stop();
+  speechProvider?.close();
+}, 60_000);
 
 const createAudioFile = (codec: readonly string[], seconds = 2): Promise<Buffer> =>
   runFfmpeg(getFfmpegPath(), ['-f', 'lavfi', '-i', `sine=frequency=700:duration=${seconds}`, ...codec, '-']);
@@ -42,6 +60,19 @@ describe('a broadcast', () => {
       expect(measureTone(pcm.subarray(0, 12_000)).frequencyHz).toBe(700);
       await waitFor(() => record?.endReason === 'stopped', "the end of the camera's talk");
     }
+  });
+
+  it('plays a text in the voice of the provider', async () => {
+    const { vehicleId, terminal } = await dashcams.create();
+    const result = await dashcams.client.requestData('/dashcam-broadcasts', {
+      vehicle_ids: [vehicleId],
+      text: 'Return to the depot',
+    });
+    expect(result['vehicles']).toMatchObject([{ vehicle_id: vehicleId, is_played: true, error: null }]);
+    expect(renderedTexts).toMatchObject([{ text: 'Return to the depot' }]);
+    const pcm = joinSamples(findTalk(terminal)?.receivedFrames.map((frame) => frame.pcm) ?? []);
+    expect(pcm.length / 8_000).toBeGreaterThan(1.9);
+    expect(measureTone(pcm.subarray(0, 12_000)).frequencyHz).toBe(700);
   });
 
   it.each([

@@ -41,6 +41,7 @@ interface PlayerState {
   currentTime: number;
   pictures: number;
   soundBytes: number;
+  hasEnded: boolean;
 }
 
 /** Evaluated in the page. */
@@ -51,6 +52,7 @@ const readPlayer = `(() => {
     currentTime: video.currentTime,
     pictures: video.getVideoPlaybackQuality().totalVideoFrames,
     soundBytes: video.webkitAudioDecodedByteCount,
+    hasEnded: video.ended,
   };
 })()`;
 
@@ -96,7 +98,7 @@ describe('the example page, at another origin than the platform', () => {
     },
   );
 
-  it('reads the end of a stream over HLS, without an error', async () => {
+  it('stops after the last picture when a stream over HLS ends, without an error', async () => {
     const { vehicleId } = await dashcams.create();
     const stream = await dashcams.client.requestData(`/vehicles/start-dashcam-stream/${vehicleId}`, {});
     const page = await browser.newPage();
@@ -107,6 +109,7 @@ describe('the example page, at another origin than the platform', () => {
     );
     await dashcams.client.request(`/vehicles/stop-dashcam-stream/${vehicleId}`, { force: true });
     await end;
+    await waitFor(async () => (await page.evaluate<PlayerState>(readPlayer)).hasEnded, 'the end of the video', 60_000);
     expect((await page.evaluate<PlayerState>(readPlayer)).status).toBe('');
     await page.close();
   });

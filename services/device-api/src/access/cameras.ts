@@ -1,5 +1,5 @@
 import type { VideoAccess } from '@fleet/bus';
-import { AppError } from '@fleet/service-kit';
+import { AppError, type Route } from '@fleet/service-kit';
 
 type Cameras = Pick<VideoAccess, 'channels'>;
 
@@ -17,3 +17,22 @@ export const hasMicrophone = (access: Cameras, channel: number): boolean =>
 export function assertCameraEnabled(access: Cameras, channel: number): void {
   if (!isCameraEnabled(access, channel)) throw new AppError('not_found', `Camera ${channel} is disabled.`);
 }
+
+const playingOperations: ReadonlySet<string> = new Set([
+  'startRealtimeStream',
+  'startHistoryStream',
+  'startStream',
+  'talk',
+]);
+
+/** Returns whether a route starts or opens a camera, with whatever right; commands that end a stream do not. */
+export const isCameraOpened = ({ operationId }: Pick<Route, 'operationId'>): boolean =>
+  playingOperations.has(operationId);
+
+/** 0x9101 data types, JT/T 1078-2016 table 17. */
+const audioAndVideo = 0;
+const videoOnly = 1;
+
+/** Returns the data type to request: no sound of a camera without a microphone. */
+export const toAvailableDataType = (access: Cameras | null | undefined, channel: number, dataType: number): number =>
+  dataType === audioAndVideo && access && !hasMicrophone(access, channel) ? videoOnly : dataType;

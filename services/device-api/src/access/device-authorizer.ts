@@ -8,7 +8,7 @@ import { uploadNotFoundError } from '../domain/upload.ts';
 import { notStreamingError } from '../use-cases/find-stream-source.ts';
 import { findUpload } from '../use-cases/find-upload.ts';
 import { nameCaller } from './caller-name.ts';
-import { assertCameraEnabled } from './cameras.ts';
+import { assertCameraEnabled, isCameraOpened } from './cameras.ts';
 import { assertRight, toDeviceRight } from './guard.ts';
 import { authorizeGuest, isGuestRoute } from './guests.ts';
 import { admitHlsReader } from './hls-readers.ts';
@@ -80,7 +80,8 @@ export class DeviceAuthorizer {
     if (access === null) throw isStream && right !== 'command' ? notStreamingError() : notConnectedError();
     if (access === undefined) return access;
     assertRight(access, right);
-    if (channel !== undefined && (right === 'live' || right === 'history')) assertCameraEnabled(access, channel);
+    if (channel !== undefined && (right === 'live' || right === 'history' || isCameraOpened(route)))
+      assertCameraEnabled(access, channel);
     return access;
   }
 

@@ -1,5 +1,6 @@
 import { defineRoute } from '@fleet/service-kit';
 import { Type } from 'typebox';
+import { toAvailableDataType } from '../access/cameras.ts';
 import { canonicalImei } from '../access/device-authorizer.ts';
 import type { Deps } from '../deps.ts';
 import { startLive } from '../use-cases/start-live.ts';
@@ -32,13 +33,15 @@ export const realtimeStartStream = (deps: Deps) =>
     response: terminalGeneralResponse,
     errors: commandErrors,
     handle: async ({ query: input, context }) => {
+      const imei = canonicalImei(input.imei);
+      const access = await deps.guard.findAccess(imei, { errors: commandErrors }, context);
       const request = {
-        imei: canonicalImei(input.imei),
+        imei,
         channel: input.channel,
         host: input.host,
         tcpPort: input.tcp_port,
         udpPort: input.udp_port,
-        dataType: input.data_type ?? 0,
+        dataType: toAvailableDataType(access, input.channel, input.data_type ?? 0),
         streamType: input.stream_type ?? 0,
       };
       return toGeneralResponseBody(await startLive(deps, request, createCommandContext(deps, context)));

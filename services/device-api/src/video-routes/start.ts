@@ -1,7 +1,7 @@
 import { defineRoute } from '@fleet/service-kit';
 import { type Static, Type } from 'typebox';
 import { nameCaller } from '../access/caller-name.ts';
-import { hasMicrophone } from '../access/cameras.ts';
+import { toAvailableDataType } from '../access/cameras.ts';
 import { canonicalImei } from '../access/device-authorizer.ts';
 import type { Deps } from '../deps.ts';
 import { commandRouteDefaults, createCommandContext } from '../routes/command-context.ts';
@@ -43,12 +43,12 @@ const response = Type.Object(
   { title: 'StreamResponse', additionalProperties: false },
 );
 
-/** JT/T 1078-2016 table 17. */
-const audioAndVideo = 0;
-const videoOnly = 1;
+/** JT/T 1078-2016 table 17: audio and video, or video only. Higher ones are for talking and listening. */
+const lastWatchedDataType = 1;
 
 // Talking and listening, and another media server, need the right of commands.
-const isWatching = (input: Static<typeof body>): boolean => (input.data_type ?? 0) <= 1 && !namesMediaServer(input);
+const isWatching = (input: Static<typeof body>): boolean =>
+  (input.data_type ?? 0) <= lastWatchedDataType && !namesMediaServer(input);
 
 export const start = (deps: Deps) =>
   defineRoute({
@@ -68,18 +68,17 @@ export const start = (deps: Deps) =>
     errors: { ...bodyErrors, 404: 'The device is not connected, or the camera is disabled.' },
     handle: async ({ params, body: input, context }) => {
       const imei = canonicalImei(params.imei);
-      const { channel = 1, data_type: dataType = audioAndVideo } = input;
+      const { channel = 1, data_type: dataType = 0 } = input;
       const access = await deps.guard.findAccess(imei, { errors: bodyErrors }, context);
-      const hasAudio = access === undefined || access === null || hasMicrophone(access, channel);
       const request = {
         imei,
         channel,
         host: input.host,
         tcpPort: input.tcp_port,
         udpPort: input.udp_port,
-        dataType: dataType === audioAndVideo && !hasAudio ? videoOnly : dataType,
+        dataType: toAvailableDataType(access, channel, dataType),
         streamType: input.stream_type ?? 0,
-        ...(input.stream_type === undefined || dataType > videoOnly
+        ...(input.stream_type === undefined || dataType > lastWatchedDataType
           ? {}
           : { switchedBy: nameCaller(deps.guard.getCaller(context)) }),
       };

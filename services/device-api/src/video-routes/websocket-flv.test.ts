@@ -146,4 +146,25 @@ describe('FLV over a websocket', () => {
     expect(events.filter(({ kind }) => kind === 'view')).toMatchObject([{ imei, seconds: expect.any(Number) }]);
     capture.stop();
   });
+
+  it('counts as a viewer of the channel, like FLV over HTTP and HLS', async () => {
+    respond = sendAndStay;
+    const { url } = await watch();
+    const client = new WebSocket(url);
+    await once(client, 'message');
+    const flvUrl = url.replace(/^ws/, 'http');
+    for (const other of [flvUrl, flvUrl.replace('stream.flv', 'index.m3u8')]) {
+      const refused = await fetch(other);
+      expect({ status: refused.status, body: await refused.json() }).toMatchObject({
+        status: 429,
+        body: { error: 'The channel has 1 viewers already.' },
+      });
+    }
+    client.close();
+    await waitFor(async () => {
+      const opened = await fetch(flvUrl);
+      await opened.body?.cancel();
+      return opened.status === 200;
+    });
+  });
 });

@@ -79,6 +79,16 @@ describe('a broadcast', () => {
     expect(played.at(-1)).toEqual({ imei: '13900000070', channel: 2 });
   });
 
+  it('is not played by a disabled camera', async () => {
+    const channels = [{ channel_id: 1, enabled: false }, { channel_id: 2 }];
+    const vehicle = await newVehicle('13900000075', { channels });
+    const error = { code: 'not_found', message: `Camera 1 of vehicle ${vehicle} is disabled.` };
+    const { data } = await post({ vehicle_ids: [vehicle], content_base64: content });
+    expect(data['vehicles']).toEqual([{ vehicle_id: vehicle, is_played: false, error }]);
+    const other = await post({ vehicle_ids: [vehicle], channel_id: 2, content_base64: content });
+    expect(other.data['vehicles']).toEqual([{ vehicle_id: vehicle, is_played: true, error: null }]);
+  });
+
   it('plays to the vehicles of a group and of the groups below it', async () => {
     const client = harness.as(ours.owner);
     const { id: above } = (await client.post('/api/vehicle-groups', { name: 'Above' })).data;

@@ -5,6 +5,7 @@ import { saveVoice } from '@fleet/storage';
 import type { Caller } from '../../access/caller.ts';
 import type { Deps } from '../../platform/deps.ts';
 import { audit } from '../audit/use-cases.ts';
+import { requireCamera } from '../dashcam/use-cases.ts';
 import { groupWithBelow } from '../vehicle-groups/links.ts';
 import type { Vehicle } from '../vehicles/schema.ts';
 import { visibleVehicle, visibleVehicles } from '../vehicles/visibility.ts';
@@ -95,12 +96,13 @@ async function callMedia<T>(call: Promise<T>): Promise<T> {
 
 async function playTo(
   { bus, log }: BroadcastDeps,
-  { _id, imei }: Vehicle,
+  vehicle: Vehicle,
   request: { readonly channel: number; readonly voiceId: string; readonly correlationId: string },
 ): Promise<VehicleResult> {
+  const { _id } = vehicle;
   const { channel, voiceId, correlationId } = request;
   try {
-    if (imei === null) throw new AppError('device_not_connected', `Vehicle ${_id} has no terminal.`);
+    const { imei } = requireCamera(vehicle, channel);
     const options = { timeoutMs: deviceTimeoutMs + longestVoiceMs, correlationId };
     await callUseCase(bus, broadcastVoice, { imei, channel, voiceId }, options);
     return { vehicle_id: _id, is_played: true, error: null };
