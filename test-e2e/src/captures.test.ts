@@ -179,7 +179,10 @@ describe('a picture that cannot be decoded', () => {
     await waitFor(async () => (await listFiles()).length === 1, 'the damaged picture');
     const [readable] = filesOf(await capture(vehicleId));
     expect(readable?.['thumbnail_url']).not.toBeNull();
-    const damaged = (await listFiles()).find(({ id }) => id !== readable?.['id']);
+    const damaged = await waitFor(async () => {
+      const found = (await listFiles()).find(({ id }) => id !== readable?.['id']);
+      return found?.['thumbnail_url'] === null && found;
+    }, 'the attempt to read the damaged picture');
     expect(damaged).toMatchObject({ thumbnail_url: null, width: null, capture_id: null });
   });
 });

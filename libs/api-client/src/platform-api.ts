@@ -13784,7 +13784,7 @@ export interface operations {
                     "application/json": components["schemas"]["ApiError"];
                 };
             };
-            /** @description The file no longer exists. */
+            /** @description The file no longer exists, or has no thumbnail. */
             404: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -13857,7 +13857,7 @@ export interface operations {
                     "application/json": components["schemas"]["ApiError"];
                 };
             };
-            /** @description The MP4 is not finished yet, or cannot be created at the moment. Retry. */
+            /** @description The MP4 is not finished yet, or it or the thumbnail cannot be created at the moment. Retry. */
             503: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];

@@ -121,6 +121,16 @@ describe('Mp4Fragmenter', () => {
     expect(samples).toBeLessThanOrEqual(audio.length * 1024);
   });
 
+  it('completes late audio with silence until the end of the last picture', () => {
+    const stream = encodeVideo('libx264', noB, 50);
+    const audio = aacFrames(2, 8000);
+    const frames = interleave(videoFrames(stream, 'h264'), audio.slice(0, -5));
+    const samples = countSamples(fragment(frames).file);
+    // The pictures take two seconds.
+    expect(samples).toBeGreaterThanOrEqual(16_000);
+    expect(samples).toBeLessThan(16_000 + 1024);
+  });
+
   it('muxes audio alone', () => {
     const audio = aacFrames(2, 8000);
     const { inits, fragments, file } = fragment(audio, { video: false, audio: true });

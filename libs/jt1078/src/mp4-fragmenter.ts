@@ -1,4 +1,4 @@
-import { type AacConfig, aacFrameSamples, parseAudioSpecificConfig } from './aac.ts';
+import { type AacConfig, aacFrameSamples, getSilentAacFrame, parseAudioSpecificConfig } from './aac.ts';
 import type { FlvTag } from './flv-tag.ts';
 import { parseH264Sps, type SpsInfo } from './h264.ts';
 import { parseH265Sps } from './h265.ts';
@@ -66,6 +66,8 @@ const defaultPictureMs = 40;
 const maxAudioWaitMs = 2_000;
 /** Difference between counted and received audio time at which the count is corrected. */
 const maxAudioDriftMs = 150;
+/** Longest gap between the ends of audio and video that is completed with silence. */
+const maxSilenceMs = 1_000;
 const videoUnitsPerMs = mp4VideoTimescale / 1000;
 
 /**
@@ -108,11 +110,30 @@ export class Mp4Fragmenter {
     if (headers.audio !== null || tag.timestampMs - sinceMs >= maxAudioWaitMs) this.#releaseHeld(headers.audio);
   }
 
-  /** Emits what has been collected, such as at the end of the stream. */
+  /** Emits what has been collected, at the end of the stream. */
   flush(): void {
     this.#releaseHeld(null);
     if (this.#pending !== null) this.#addPending(this.#pending.dtsMs + defaultPictureMs);
+    this.#completeAudio();
     this.#cut();
+  }
+
+  /**
+   * Adds silence until the end of the last picture. Encoders deliver audio late, and hls.js reports no end of a stream
+   * whose last pictures have no audio.
+   */
+  #completeAudio(): void {
+    const silence = this.#audio === null ? undefined : getSilentAacFrame(this.#audio);
+    if (this.#audio === null || silence === undefined || this.#nextFrameTime === null) return;
+    const pictureUnits = this.#pictures.reduce((sum, { duration }) => sum + duration, 0);
+    const { sampleRate } = this.#audio;
+    const endTime = ((this.#pictureBaseMs + pictureUnits / videoUnitsPerMs) * sampleRate) / 1000;
+    if (this.#pictures.length === 0 || endTime - this.#nextFrameTime > (maxSilenceMs * sampleRate) / 1000) return;
+    while (this.#nextFrameTime < endTime) {
+      if (this.#frames.length === 0) this.#frameBase = this.#nextFrameTime;
+      this.#frames.push({ data: silence, duration: aacFrameSamples, compositionOffset: 0, isSync: true });
+      this.#nextFrameTime += aacFrameSamples;
+    }
   }
 
   #releaseHeld(audio: FlvTag | null): void {

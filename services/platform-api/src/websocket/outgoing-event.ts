@@ -91,7 +91,7 @@ const mediaFiles = ({ media }: Data): readonly { readonly id: number }[] => (Arr
 function withFileUrls(type: LiveEventType, data: Data, urlOf: NonNullable<UrlOf>): Data {
   if (type === 'media') {
     const url = urlOf(Number(data['id']));
-    return { ...data, url, thumbnail_url: data['thumbnail_width'] === null ? null : toThumbnailUrl(url) };
+    return { ...data, url, thumbnail_url: typeof data['thumbnail_url'] === 'string' ? toThumbnailUrl(url) : null };
   }
   if (type === 'upload') return withUrls(data as unknown as DownloadResponse, urlOf);
   return { ...data, media: mediaFiles(data).map((file) => ({ ...file, url: urlOf(file.id) })) };
@@ -100,6 +100,7 @@ function withFileUrls(type: LiveEventType, data: Data, urlOf: NonNullable<UrlOf>
 function withoutUrls(type: LiveEventType, data: Data): Data {
   if (type === 'stream') return withoutStreamUrls(data);
   if (type === 'media') return { ...data, url: null, thumbnail_url: null };
+  if (type === 'upload') return { ...data, thumbnail_url: null };
   return mediaFiles(data).length > 0 ? { ...data, media: [] } : data;
 }
 

@@ -2,6 +2,7 @@ import { minuteMs } from '@fleet/service-kit';
 import { isExternalUpload, type ListedUpload, type Mp4Job } from '@fleet/storage';
 import { toThumbnailUrl } from '../media/responses.ts';
 import type { Media } from '../media/schema.ts';
+import { hasThumbnail } from '../media/thumbnail-state.ts';
 import type { Vehicle } from '../vehicles/schema.ts';
 import { computeProgress } from './progress.ts';
 import type { DownloadResponse } from './schema.ts';
@@ -55,7 +56,7 @@ export function toDownloadEvent({ upload, vehicle, media }: Download, nowMs = Da
     completed_at: status === 'completed' ? toTime(changedAtMs) : null,
     media_id: media?._id ?? null,
     download_url: null,
-    thumbnail_url: null,
+    thumbnail_url: media !== null && hasThumbnail(media) ? '' : null,
     thumbnail_width: media?.preview?.thumbnail.width ?? null,
     duration_seconds: (media?.preview?.durationMs ?? clip.endMs - clip.startMs) / 1_000,
     error: status !== 'failed' ? null : (failures[reason ?? ''] ?? 'The upload failed.'),
@@ -80,13 +81,13 @@ export const toDownloadResponse = (download: Download, urlOf: FileUrlOf): Downlo
 
 /** Adds the URLs of one user to a record. */
 export function withUrls(record: DownloadResponse, urlOf: FileUrlOf): DownloadResponse {
-  const { media_id: mediaId, mp4, thumbnail_width: thumbnailWidth } = record;
-  if (mediaId === null || urlOf === null) return record;
+  const { media_id: mediaId, mp4, thumbnail_url: thumbnailUrl } = record;
+  if (mediaId === null || urlOf === null) return { ...record, thumbnail_url: null };
   const url = urlOf(mediaId);
   return {
     ...record,
     download_url: url,
-    thumbnail_url: thumbnailWidth === null ? null : toThumbnailUrl(url),
+    thumbnail_url: thumbnailUrl === null ? null : toThumbnailUrl(url),
     mp4: mp4?.status === 'completed' ? { ...mp4, url: `${url}&format=mp4` } : mp4,
   };
 }

@@ -34,7 +34,9 @@ export const downloadResponseSchema = Type.Object(
     completed_at: nullable(time),
     media_id: nullable({ ...recordId, description: 'File of the clip; null until it is completed.' }),
     download_url: nullable(Type.String({ description: 'Opens without headers; valid for 8 hours.' })),
-    thumbnail_url: nullable(Type.String({ description: 'Null while there is no thumbnail, like its width.' })),
+    thumbnail_url: nullable(
+      Type.String({ description: 'JPEG, created by the first request if need be; null without a file or a picture.' }),
+    ),
     thumbnail_width: nullable(Type.Integer({ minimum: 1 })),
     duration_seconds: nullable(Type.Number({ minimum: 0 })),
     error: nullable(Type.String({ description: 'Why the upload failed.' })),

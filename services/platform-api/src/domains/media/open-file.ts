@@ -17,6 +17,7 @@ import { audit } from '../audit/use-cases.ts';
 import { findAnywhere } from '../users/use-cases.ts';
 import { sharedVehicle } from '../vehicle-shares/use-cases.ts';
 import { mayViewVideo } from './access.ts';
+import { requireThumbnail } from './previews.ts';
 import type { FileQuery, Media } from './schema.ts';
 import { findMedia } from './store.ts';
 import { type UrlHolder, verifyMediaUrl } from './urls.ts';
@@ -113,10 +114,9 @@ async function createPodUrl(
 }
 
 async function createThumbnailUrl(deps: FileDeps, media: Media, context: RequestContext): Promise<string> {
-  const location = media.preview?.thumbnail.file;
-  if (location === undefined) throw new AppError('not_found', `File ${media._id} has no thumbnail.`);
-  const baseUrl = await findPodUrl(deps, location.server, context);
-  const { imei, fileId } = location;
+  const { file } = await requireThumbnail(deps, media);
+  const baseUrl = await findPodUrl(deps, file.server, context);
+  const { imei, fileId } = file;
   return signFilePath(deps.config.CLIPS_SIGNING_SECRET, { imei, fileId, baseUrl, lifetimeMs: podUrlLifetimeMs });
 }
 

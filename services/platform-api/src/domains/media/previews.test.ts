@@ -44,17 +44,24 @@ afterAll(async () => {
 });
 beforeEach(() => {
   requestCount = 0;
-  respond = () => ({
-    width: 640,
-    height: 360,
-    durationMs: 3_200,
-    thumbnail: { fileId: thumbnailId, server: pod.id, width: 320, height: 180 },
-  });
+  respond = createdPreview;
+});
+
+const createdPreview = (): MediaPreview => ({
+  width: 640,
+  height: 360,
+  durationMs: 3_200,
+  thumbnail: { fileId: thumbnailId, server: pod.id, width: 320, height: 180 },
 });
 
 const recordFile = (more: Partial<Media> = {}): Promise<Media> =>
   recordMedia(harness.deps, vehicle, newMedia(vehicle, pod.id, { ...newPreviewFields(more.kind ?? 'image'), ...more }));
 const reload = async ({ _id }: Media): Promise<Media> => (await findMedia(harness.records, _id)) as Media;
+/** Requests the thumbnail of a file with the URL of its record. */
+async function openThumbnail(media: Media): Promise<Response> {
+  const url = String((await listed(media))?.['thumbnail_url']);
+  return fetch(harness.base + url.slice(harness.deps.config.PUBLIC_BASE_URL.length));
+}
 const listed = async ({ _id }: Media) =>
   (await api.get(`/api/vehicles/${vehicle._id}/list-dashcam-media`)).items.find(({ id }) => id === _id);
 
@@ -73,6 +80,45 @@ describe('the thumbnail of a file', () => {
       height: 360,
       duration_seconds: 3.2,
     });
+  });
+
+  it('has a URL from the beginning, whose requests create it once', async () => {
+    pod.respond = (_request, response) => void response.writeHead(200, { 'content-length': '5' }).end('small');
+    const media = await recordFile();
+    expect(await listed(media)).toMatchObject({
+      thumbnail_url: expect.stringMatching(/&thumbnail=1$/),
+      thumbnail_width: null,
+    });
+    const responses = await Promise.all([1, 2, 3].map(() => openThumbnail(media)));
+    expect(responses.map(({ status }) => status)).toEqual([200, 200, 200]);
+    expect(requestCount).toBe(1);
+    expect(await listed(media)).toMatchObject({ thumbnail_width: 320 });
+  });
+
+  it('is 404 for a file without a readable picture, whose record has no URL afterwards', async () => {
+    respond = () => null;
+    const media = await recordFile();
+    const response = await openThumbnail(media);
+    expect({ status: response.status, body: await response.json() }).toMatchObject({
+      status: 404,
+      body: { code: 'not_found', error: expect.stringContaining('no readable picture') },
+    });
+    expect(await listed(media)).toMatchObject({ thumbnail_url: null });
+  });
+
+  it('is 503 during an outage; requests use up no attempts, and the next one creates it', async () => {
+    respond = () => {
+      throw new AppError('unavailable', 'busy');
+    };
+    pod.respond = (_request, response) => void response.writeHead(200, { 'content-length': '5' }).end('small');
+    const media = await recordFile();
+    for (let count = 0; count < 8; count += 1) {
+      const response = await openThumbnail(media);
+      expect([response.status, response.headers.get('retry-after')]).toEqual([503, '10']);
+    }
+    expect((await reload(media)).previewAttempts).toBe(1);
+    respond = createdPreview;
+    expect((await openThumbnail(media)).status).toBe(200);
   });
 
   it('is created by one of several processes', async () => {

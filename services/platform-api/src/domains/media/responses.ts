@@ -1,7 +1,11 @@
 import { toRecordResponse } from '../../platform/schemas.ts';
 import type { Media, MediaResponse } from './schema.ts';
+import { hasThumbnail } from './thumbnail-state.ts';
 
-/** Converts a file to an event for several users. It has no URL, because each user gets a different one. */
+/**
+ * Converts a file to an event for several users. It has no URL, because each user gets a different one; `thumbnail_url`
+ * is empty instead of null if there is one.
+ */
 export const toMediaEvent = (media: Media): Omit<MediaResponse, 'url'> => ({
   ...toRecordResponse(media),
   capture_id: media.captureId,
@@ -13,7 +17,7 @@ export const toMediaEvent = (media: Media): Omit<MediaResponse, 'url'> => ({
   source: media.source,
   mime_type: media.mimeType,
   size_bytes: media.sizeBytes,
-  thumbnail_url: null,
+  thumbnail_url: hasThumbnail(media) ? '' : null,
   thumbnail_width: media.preview?.thumbnail.width ?? null,
   thumbnail_height: media.preview?.thumbnail.height ?? null,
   width: media.preview?.width ?? null,
@@ -32,16 +36,12 @@ export const toMediaResponse = (media: Media, buildUrl: (id: number) => string):
   ...toFileUrls(media, buildUrl(media._id)),
 });
 
-/** Returns the URLs of a file: the thumbnail is opened by the URL of the file with another parameter. */
-const toFileUrls = (
-  { preview }: Pick<Media, 'preview'>,
-  url: string,
-): { readonly url: string; readonly thumbnail_url: string | null } => ({
+const toFileUrls = (media: Media, url: string): Pick<MediaResponse, 'url' | 'thumbnail_url'> => ({
   url,
-  thumbnail_url: url === '' || (preview ?? null) === null ? null : toThumbnailUrl(url),
+  thumbnail_url: url !== '' && hasThumbnail(media) ? toThumbnailUrl(url) : null,
 });
 
-/** Returns the URL of a file's thumbnail; the signature is that of the file. */
+/** Returns the URL of a file's thumbnail: that of the file with another parameter, and the same signature. */
 export const toThumbnailUrl = (url: string): string => `${url}&thumbnail=1`;
 
 const toSeconds = (ms: number | null): number | null => (ms === null ? null : ms / 1000);

@@ -99,11 +99,11 @@ const fileRoute = (deps: Deps): PlatformRoute =>
     errors: {
       401: 'The URL is not signed.',
       403: 'The signature is not valid, the URL has expired, or its user may no longer see the file.',
-      404: 'The file no longer exists.',
+      404: 'The file no longer exists, or has no thumbnail.',
       409: 'The upload of the clip is not completed.',
       416: 'The range is out of bounds; `Content-Range` contains the size.',
       422: 'The clip cannot be converted to MP4.',
-      503: 'The MP4 is not finished yet, or cannot be created at the moment. Retry.',
+      503: 'The MP4 is not finished yet, or it or the thumbnail cannot be created at the moment. Retry.',
       502: 'The server that has the file cannot be reached or returned an error.',
     },
     handle: async ({ params, query, context }) => {

@@ -60,6 +60,8 @@ export interface Media extends AccountRecord {
   /** When the preview is created, or retried; null if nothing is left to do. */
   readonly previewDueAt?: Date | null;
   readonly previewAttempts?: number;
+  /** True while a process creates the preview, until `previewDueAt`. */
+  readonly isPreviewRunning?: boolean;
 }
 
 /**
@@ -109,7 +111,10 @@ export const mediaResponseSchema = Type.Object(
     size_bytes: Type.Integer({ minimum: 0 }),
     url: Type.String({ description: 'Opens without headers; valid for 8 hours.' }),
     thumbnail_url: nullable(
-      Type.String({ description: 'JPEG of at most 320 by 240; null until it exists, and without a readable picture.' }),
+      Type.String({
+        description:
+          'JPEG of at most 320 by 240, created by the first request if need be; null without a readable picture.',
+      }),
     ),
     thumbnail_width: nullable(Type.Integer({ minimum: 1 })),
     thumbnail_height: nullable(Type.Integer({ minimum: 1 })),

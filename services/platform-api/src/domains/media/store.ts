@@ -5,6 +5,7 @@ import { AccountRepository, type Filter, type Scope, toSortOrder } from '../../s
 import type { NewRecord, RecordStore } from '../../store/record-store.ts';
 import { writeThrottled } from '../../store/throttled-writes.ts';
 import type { Media, MediaRemoval, MediaUsage } from './schema.ts';
+import { hasThumbnail } from './thumbnail-state.ts';
 
 const collectionName = 'media';
 
@@ -45,21 +46,23 @@ export async function findByKeys(records: RecordStore, keys: readonly string[]):
 export const findMedia = (records: RecordStore, id: number): Promise<Media | null> =>
   mediaOfAllAccounts(records).findOne({ _id: id });
 
-/** Returns those of the ids whose files have a thumbnail. */
+/** Returns those of the ids whose files have a thumbnail, or may get one. */
 export async function findIdsWithThumbnail(records: RecordStore, ids: readonly number[]): Promise<Set<number>> {
   if (ids.length === 0) return new Set();
   const filter: object = { _id: { $in: [...new Set(ids)] } };
   const found = await mediaOfAllAccounts(records)
-    .find(filter, { projection: { preview: 1 } })
+    .find(filter, { projection: { preview: 1, previewDueAt: 1 } })
     .toArray();
-  return new Set(found.filter(({ preview }) => (preview ?? null) !== null).map(({ _id }) => _id));
+  return new Set(found.filter(hasThumbnail).map(({ _id }) => _id));
 }
 
 export const updateMedia = (
   records: RecordStore,
   scope: Scope,
   id: number,
-  change: Partial<Pick<Media, 'protected' | 'notificationId' | 'file' | 'preview' | 'previewDueAt'>>,
+  change: Partial<
+    Pick<Media, 'protected' | 'notificationId' | 'file' | 'preview' | 'previewDueAt' | 'isPreviewRunning'>
+  >,
   expectedVersion?: number,
 ): Promise<Media | null> => mediaCollection(records).update(scope, id, change, expectedVersion);
 
@@ -113,20 +116,23 @@ export const listDuePreviews = (records: RecordStore, now: Date, limit: number):
     .limit(limit)
     .toArray();
 
-/** Claims the preview of a file until a time. Returns false if another process has claimed it. */
+/** Claims the preview of a file until a time, as its n-th attempt. Returns false if another process has claimed it. */
 export async function claimPreview(
   records: RecordStore,
-  { _id, previewDueAt = null, previewAttempts = 0 }: Media,
-  dueAt: Date,
+  { _id, previewDueAt = null }: Media,
+  { until, attempts }: { readonly until: Date; readonly attempts: number },
 ): Promise<boolean> {
   const filter: object = { _id, previewDueAt };
-  const change = { $set: { previewDueAt: dueAt, previewAttempts: previewAttempts + 1 } };
+  const change = { $set: { previewDueAt: until, previewAttempts: attempts, isPreviewRunning: true } };
   return (await mediaOfAllAccounts(records).updateOne(filter, change)).modifiedCount === 1;
 }
 
 /** Sets when a preview is retried; null gives it up. The record itself does not change. */
 export const setPreviewDue = async (records: RecordStore, { _id }: Media, dueAt: Date | null): Promise<void> => {
-  await mediaOfAllAccounts(records).updateOne({ _id }, { $set: { previewDueAt: dueAt } as object });
+  await mediaOfAllAccounts(records).updateOne(
+    { _id },
+    { $set: { previewDueAt: dueAt, isPreviewRunning: false } as object },
+  );
 };
 
 /** Returns files of an account that were received before a time and may be removed. */

@@ -184,7 +184,7 @@ export const notificationResponseSchema = Type.Object(
         id: recordId,
         kind: Type.String(),
         url: Type.String(),
-        thumbnail_url: nullable(Type.String({ description: 'JPEG; null until it exists.' })),
+        thumbnail_url: nullable(Type.String({ description: 'JPEG; null for a file without a picture.' })),
       }),
     ),
     acknowledged_by_name: nullable(Type.String()),
