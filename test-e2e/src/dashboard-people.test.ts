@@ -5,7 +5,7 @@ import type { Page } from 'playwright-core';
 import { DashboardBrowser, findAccessibilityFaults, logIn } from './testing/dashboard-browser.ts';
 import { takePictures } from './testing/dashboard-pictures.ts';
 import { type ProductHarness, startHarness, uniquePhone } from './testing/harness.ts';
-import { PlatformClient } from './testing/platform-client.ts';
+import { PlatformClient, type PlatformRecord } from './testing/platform-client.ts';
 
 // A browser with software rendering on a busy machine.
 jest.setTimeout(240_000);
@@ -116,6 +116,35 @@ describe('mining devices and partners', () => {
     await row.getByText('Quarry 3').waitFor();
     expect(await findAccessibilityFaults(page)).toEqual([]);
     await takePictures(page, 'mining');
+  });
+
+  it('offer both versions when somebody else has changed a mining device', async () => {
+    browser.expectStatus(412);
+    await page.getByRole('button', { name: /^Edit/ }).click();
+    await waitForFocus();
+    await dialog().getByLabel('Site').fill('Mine');
+    const [device] = (await client.request('/mining-devices/list', {}))['data'] as PlatformRecord[];
+    await client.update(`/mining-devices/${device?.['id']}`, { site: 'Theirs', owner_name: 'Quarry Ltd' });
+    await dialog().getByRole('button', { name: 'Save' }).click();
+    const conflict = dialog().getByRole('row', { name: /Site/ });
+    await conflict.waitFor();
+    expect(await conflict.innerText()).toMatch(/Mine\s+Theirs/);
+    expect(await findAccessibilityFaults(page)).toEqual([]);
+    await dialog().getByRole('button', { name: 'Keep mine' }).click();
+    await page.getByRole('row', { name: /Mine.*Quarry Ltd/ }).waitFor();
+  });
+
+  it('lose their positions after a word was typed, and stay themselves', async () => {
+    await page.getByRole('button', { name: 'Delete positions' }).click();
+    await waitForFocus();
+    const submit = dialog().getByRole('button', { name: 'Delete them now' });
+    expect(await submit.isDisabled()).toBe(true);
+    await dialog().getByLabel('Type “CLEAR”', { exact: false }).fill('clear');
+    expect(await findAccessibilityFaults(page)).toEqual([]);
+    await submit.click();
+    await dialog().getByText('0 positions and 0 heartbeats were deleted.').waitFor();
+    await dialog().getByRole('button', { name: 'Close' }).last().click();
+    const row = page.getByRole('row', { name: /Quarry Ltd/ });
     await row.getByRole('button', { name: /^Edit/ }).click();
     await dialog().getByRole('button', { name: 'Delete', exact: true }).click();
     await dialog().getByRole('button', { name: 'Delete it now' }).click();
@@ -144,6 +173,15 @@ describe('mining devices and partners', () => {
     await takePictures(page, 'partners');
     await waitForAssertion(async () => expect(await page.locator('body').innerText()).not.toContain(token));
     await row.getByRole('button', { name: /^Edit/ }).click();
+    await waitForFocus();
+    await dialog().getByLabel('Numbers that begin with').fill('8683');
+    const [partner] = await client.listAll('/partners');
+    await client.update(`/partners/${partner?.['id']}`, { imei_prefixes: ['8684'] });
+    await dialog().getByRole('button', { name: 'Save' }).click();
+    expect(await dialog().getByRole('row', { name: /Numbers that begin with/ }).innerText()).toMatch(/8683\s+8684/);
+    await dialog().getByRole('button', { name: 'Take theirs' }).click();
+    await dialog().getByRole('alert').waitFor({ state: 'detached' });
+    expect(await dialog().getByLabel('Numbers that begin with').inputValue()).toBe('8684');
     await dialog().getByRole('button', { name: 'Delete', exact: true }).click();
     await dialog().getByRole('button', { name: 'Delete it now' }).click();
     await page.getByText('There are no partners').waitFor();

@@ -122,6 +122,21 @@ describe('a live tile', () => {
     expect(newest).toMatchObject({ channel_id: 1, kind: 'video' });
   });
 
+  it('keeps pictures and clips in the activity tray, on every page and after a reload', async () => {
+    const tray = page.getByRole('dialog', { name: 'Activity' });
+    const openTray = () => page.getByRole('button', { name: /^Activity/ }).click();
+    await page.goto(`${browser.baseUrl}/vehicles`);
+    await openTray();
+    const captures = tray.getByRole('region', { name: 'Pictures and clips' });
+    const picture = captures.getByRole('listitem').filter({ hasText: 'Picture, ' });
+    await picture.getByText('Stored', { exact: true }).waitFor();
+    await captures.getByRole('listitem').filter({ hasText: 'Clip, ' }).getByText('Stored', { exact: true }).waitFor();
+    expect(await findAccessibilityFaults(page)).toEqual([]);
+    await takePictures(page, 'activity');
+    await captures.getByRole('button', { name: 'Clear pictures and clips' }).click();
+    await tray.getByText('Nothing runs', { exact: false }).waitFor();
+  });
+
   it('switches to the main stream in focus, and back', async () => {
     await openWall(`${camera.vehicleId}.1,${camera.vehicleId}.2`);
     const tile = tileOf('Van 1 · Front');

@@ -170,6 +170,12 @@ const routesRoute = createRoute({
   component: lazyRouteComponent(() => import('./scenes/routes/page.tsx'), 'RoutesPage'),
 });
 
+const groupsRoute = createRoute({
+  getParentRoute: () => appRoute,
+  path: '/groups/{-$groupId}',
+  component: lazyRouteComponent(() => import('./scenes/groups/page.tsx'), 'GroupsPage'),
+});
+
 const profileRoute = createRoute({
   getParentRoute: () => appRoute,
   path: '/profile/{-$tab}',
@@ -216,6 +222,7 @@ const routeTree = rootRoute.addChildren([
     devicesRoute,
     geofencesRoute,
     routesRoute,
+    groupsRoute,
     profileRoute,
     accountRoute,
     messagesRoute,

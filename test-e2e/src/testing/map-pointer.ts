@@ -56,6 +56,16 @@ export class MapPointer {
     await this.#page.mouse.click(x, y);
   }
 
+  /** Clicks a position until a condition holds: what is drawn there may appear later than the map. */
+  async clickUntil(position: MapPosition, isDone: () => Promise<boolean>): Promise<void> {
+    const clickOnce = async (): Promise<boolean> => {
+      if (await isDone()) return true;
+      await this.click(position);
+      return isDone();
+    };
+    await waitFor(clickOnce, 'the click has an effect', pageTimeoutMs);
+  }
+
   /** Drags what is at one position to another one. */
   async drag(from: MapPosition, to: MapPosition): Promise<void> {
     const [start, end] = [await this.#toPixel(from), await this.#toPixel(to)];

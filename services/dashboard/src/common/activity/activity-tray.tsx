@@ -1,6 +1,8 @@
 import { IconActivity } from '@tabler/icons-react';
 import { lazy, Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { stateOf } from '../captures/capture-entry.ts';
+import { useCaptureActivity } from '../captures/queries.ts';
 import { useDownloads } from '../downloads/queries.ts';
 import { useCan } from '../session/session-context.ts';
 import { hasEnded } from './activity-store.ts';
@@ -13,7 +15,7 @@ const ActivityPanel = lazy(() => import('./activity-panel.tsx').then((module) =>
 const maxDownloads = 50;
 
 /**
- * Shows the entry of the navigation with what runs: uploads, conversions and commands. It is the same on every page.
+ * Shows the entry of the navigation with what runs: pictures, clips, uploads, conversions and commands. It is the same on every page.
  */
 export function ActivityTray() {
   const { t } = useTranslation();
@@ -21,8 +23,11 @@ export function ActivityTray() {
   const [isOpen, setIsOpen] = useState(false);
   const { data } = useDownloads({}, maxDownloads, can('video'));
   const { commands, clear } = useCommandActivity();
+  const captures = useCaptureActivity();
   const downloads = (data?.data ?? []).filter((each) => isRecent(each, Date.now()));
-  const running = downloads.filter(isActive).length + commands.filter((each) => !hasEnded(each)).length;
+  const pending = captures.activities.filter(({ entry, capture }) => stateOf(entry, capture) === 'pending');
+  const running =
+    downloads.filter(isActive).length + pending.length + commands.filter((each) => !hasEnded(each)).length;
   return (
     <>
       <button type="button" className="nav-secondary" aria-haspopup="dialog" onClick={() => setIsOpen(true)}>
@@ -32,7 +37,13 @@ export function ActivityTray() {
       </button>
       {isOpen ? (
         <Suspense>
-          <ActivityPanel downloads={downloads} commands={commands} onClear={clear} onClose={() => setIsOpen(false)} />
+          <ActivityPanel
+            downloads={downloads}
+            captures={captures}
+            commands={commands}
+            onClear={clear}
+            onClose={() => setIsOpen(false)}
+          />
         </Suspense>
       ) : null}
     </>

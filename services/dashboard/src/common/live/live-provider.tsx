@@ -9,9 +9,10 @@ import type { RecordEvent } from './protocol.ts';
 /** First parts of the query keys that an event makes stale. */
 const staleQueries: Readonly<Record<string, readonly string[]>> = {
   notification: ['listNotifications', 'summarizeNotifications'],
-  vehicle: ['listVehicles', 'getVehicle', 'listDrivers', 'getDriver', 'listSharedUsers'],
+  vehicle: ['listVehicles', 'getVehicle', 'listDrivers', 'getDriver', 'listSharedUsers', 'listVehicleGroups'],
   command: ['listCommands'],
   device: ['listUnassignedDevices'],
+  media: ['getCapture'],
 };
 
 /** First parts of the keys of records that pages change themselves after an event. */

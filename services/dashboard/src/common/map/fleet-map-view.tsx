@@ -5,12 +5,21 @@ import { type KeyboardEvent, useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useLiveConnection, useLiveStore, useVisibleSlots } from '../live/live-context.ts';
 import { type Viewport, vehicleStates } from '../live/protocol.ts';
-import { colors } from '../theme/tokens.ts';
+import { colors, type Theme } from '../theme/tokens.ts';
 import { FleetMap } from './fleet-map.ts';
+import type { MapArea } from './map-overlays.ts';
 import type { MapPlace } from './map-place.ts';
 import type { OverlayName } from './overlay-names.ts';
+import type { Bounds } from './shapes.ts';
+import { type PlaceData, usePlaceLayers } from './use-place-layers.ts';
+import { type EditedShape, useShapeEditor } from './use-shape-editor.ts';
+
+/** The first layer of vehicles, below which the edited place is. */
+const firstVehicleLayer = 'vehicles';
 
 interface FleetMapViewProps {
+  /** The place that is drawn or changed, with its marks; it has no shape if nothing is edited. */
+  readonly edited: PlaceData & EditedShape;
   readonly selectedId: number | undefined;
   readonly isFollowing: boolean;
   /** Marks are pale: their data is old. */
@@ -21,7 +30,9 @@ interface FleetMapViewProps {
   readonly geofences: FeatureCollection;
   readonly routes: FeatureCollection;
   readonly onSelect: (vehicleId: number | undefined) => void;
-  readonly onMove: (place: MapPlace) => void;
+  readonly onMove: (place: MapPlace, bounds: Bounds) => void;
+  /** Called with the geofence or route at a click. */
+  readonly onArea: (area: MapArea) => void;
   readonly onPlace: (latitude: number, longitude: number) => void;
   readonly onDrag: () => void;
   /** Steps to the next (1) or the previous (-1) vehicle. */
@@ -42,6 +53,7 @@ export function FleetMapView(props: FleetMapViewProps) {
   useEffect(() => map?.setAreas('geofences', geofences), [map, geofences]);
   useEffect(() => map?.setAreas('routes', routes), [map, routes]);
   useEffect(() => map?.setStale(isStale), [map, isStale]);
+  useEditing(map, props.edited);
   useFirstView(map, props, hasLoaded && view.totalCount > 0);
   useSelectionMoves(map, props);
   if (failure !== null)
@@ -66,6 +78,16 @@ export function FleetMapView(props: FleetMapViewProps) {
       onKeyDown={onKeyDown}
     />
   );
+}
+
+/** Draws or changes one place on the map. While it does, the pointer selects nothing else. */
+function useEditing(map: FleetMap | null, edited: FleetMapViewProps['edited']): void {
+  const theme: Theme = useComputedColorScheme('light');
+  const base = map?.base ?? null;
+  const isEditing = edited.shape !== null || edited.drawing !== null;
+  useEffect(() => map?.setEditing(isEditing), [map, isEditing]);
+  usePlaceLayers(base, theme, edited, firstVehicleLayer);
+  useShapeEditor(base, theme, edited);
 }
 
 /** Shows the selected vehicle or all vehicles at first, unless the address names a place. */
@@ -109,9 +131,10 @@ function useFleetMap(container: { readonly current: HTMLDivElement | null }, pro
       onSelect: (id: number | undefined) => newest.current.onSelect(id),
       onPlace: (latitude: number, longitude: number) => newest.current.onPlace(latitude, longitude),
       onDrag: () => newest.current.onDrag(),
+      onArea: (area: MapArea) => newest.current.onArea(area),
       onMove: (place: MapPlace, viewport: Viewport) => {
         getConnection()?.setViewport(viewport);
-        newest.current.onMove(place);
+        newest.current.onMove(place, viewport.bounds);
       },
     };
     const options = { theme: colors[theme], language: i18n.language, place: newest.current.place, isMotionReduced };

@@ -5,12 +5,21 @@ import type { FleetMarks, Viewport } from '../live/protocol.ts';
 import type { ThemeColors } from '../theme/tokens.ts';
 import { createMap } from './create-map.ts';
 import { FramePacer } from './frame-pacer.ts';
-import { addAreaLayers, addLabelLayers, setSourceData, showOverlays, toClusterLabels } from './map-overlays.ts';
+import {
+  addAreaLayers,
+  addLabelLayers,
+  findArea,
+  type MapArea,
+  setSourceData,
+  showOverlays,
+  toClusterLabels,
+} from './map-overlays.ts';
 import type { MapPlace } from './map-place.ts';
 import { type Emphasis, MarkBuffer } from './mark-buffer.ts';
 import { createDistance, type FoundMark, findMark, getWorldPx } from './mark-finder.ts';
 import { toMercatorX, toMercatorY } from './mercator.ts';
 import type { OverlayName } from './overlay-names.ts';
+import type { Bounds } from './shapes.ts';
 import { createLabels } from './vehicle-labels.ts';
 import { getFrameTimeS, VehicleLayer } from './vehicle-layer.ts';
 
@@ -28,6 +37,8 @@ interface FleetMapListener {
   readonly onMove: (place: MapPlace, viewport: Viewport) => void;
   /** The user moved the map. */
   readonly onDrag: () => void;
+  /** A geofence or a route was clicked. */
+  readonly onArea: (area: MapArea) => void;
   /** A place was chosen with the context menu. */
   readonly onPlace: (latitude: number, longitude: number) => void;
 }
@@ -53,6 +64,7 @@ export class FleetMap {
   readonly #frames: FramePacer;
   #selectedId: number | undefined;
   #isFollowing = false;
+  #isEditing = false;
   #overlays: readonly OverlayName[] = [];
   #areLabelsDue = true;
   readonly #cleanUps: (() => void)[] = [];
@@ -116,6 +128,12 @@ export class FleetMap {
     setSourceData(this.#map, name, data);
   }
 
+  /** The pointer draws or changes a shape and selects nothing. */
+  setEditing(isEditing: boolean): void {
+    this.#isEditing = isEditing;
+    this.#map.getCanvas().style.cursor = '';
+  }
+
   /** Makes the marks pale while their data is old. */
   setStale(isStale: boolean): void {
     this.#layer.opacity = isStale ? 0.45 : 1;
@@ -132,6 +150,17 @@ export class FleetMap {
         bounds.extend([columns.longitude[slot] ?? 0, columns.latitude[slot] ?? 0]);
     }
     if (!bounds.isEmpty()) this.#map.fitBounds(bounds, { padding: fitPadding, maxZoom: maxFitZoom, animate: false });
+  }
+
+  /** Shows a part of the world: west, south, east and north. */
+  showBounds([west, south, east, north]: Bounds): void {
+    const bounds = new LngLatBounds([west, south], [east, north]);
+    this.#map.fitBounds(bounds, { padding: fitPadding, maxZoom: maxFitZoom, animate: false });
+  }
+
+  /** The map on which a shape is drawn. */
+  get base(): MapLibreMap {
+    return this.#map;
   }
 
   /** Latitude and longitude of the middle of the map. */
@@ -154,9 +183,13 @@ export class FleetMap {
     map.on('move', () => this.#moveOrigin());
     map.on('moveend', () => this.#onMove());
     map.on('click', (event) => this.#onClick(event));
-    map.on('contextmenu', ({ lngLat }) => this.#listener.onPlace(lngLat.lat, lngLat.wrap().lng));
+    map.on('contextmenu', ({ lngLat }) => {
+      if (!this.#isEditing) this.#listener.onPlace(lngLat.lat, lngLat.wrap().lng);
+    });
     map.on('mousemove', (event) => {
-      map.getCanvas().style.cursor = this.#findAt(event) === null ? '' : 'pointer';
+      if (this.#isEditing) return;
+      const isOnTarget = this.#findAt(event) !== null || findArea(map, event.point) !== null;
+      map.getCanvas().style.cursor = isOnTarget ? 'pointer' : '';
     });
     map.on('dragstart', () => this.#listener.onDrag());
     const labelTimer = setInterval(() => this.#drawLabels(), labelIntervalMs);
@@ -226,8 +259,13 @@ export class FleetMap {
   }
 
   #onClick(event: MapMouseEvent): void {
+    if (this.#isEditing) return;
     const found = this.#findAt(event);
-    if (found === null) return;
+    if (found === null) {
+      const area = findArea(this.#map, event.point);
+      if (area !== null) this.#listener.onArea(area);
+      return;
+    }
     if ('slot' in found) this.#listener.onSelect(this.#store.vehicleAt(found.slot)?.id);
     else this.#map.easeTo({ center: found.center, zoom: this.#map.getZoom() + 2, duration: this.#durationMs });
   }

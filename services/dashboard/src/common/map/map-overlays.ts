@@ -1,5 +1,5 @@
 import type { FeatureCollection } from 'geojson';
-import { type FilterSpecification, GeoJSONSource, type Map as MapLibreMap } from 'maplibre-gl';
+import { type FilterSpecification, GeoJSONSource, type Map as MapLibreMap, type Point } from 'maplibre-gl';
 import { clusterColumn, clusterLength } from '../live/protocol.ts';
 import type { ThemeColors } from '../theme/tokens.ts';
 import { type OverlayName, overlayNames } from './overlay-names.ts';
@@ -84,6 +84,34 @@ export function addLabelLayers(map: MapLibreMap, theme: ThemeColors): void {
     // Below its rings.
     layout: { ...(layout as object), 'text-offset': [0, 2.1], 'text-allow-overlap': true } as never,
   });
+}
+
+/** A geofence or a route on the map. */
+export interface MapArea {
+  readonly kind: 'geofence' | 'route';
+  readonly id: number;
+}
+
+/** Layers whose features are found at a point: thin ones first. */
+const areaLayers = ['route-casings', 'geofence-lines', 'geofence-areas'] as const;
+/** A thin line is hard to hit. */
+const hitRadiusPx = 4;
+
+/** Returns the geofence or route at a point of the screen; null without any. */
+export function findArea(map: MapLibreMap, { x, y }: Point): MapArea | null {
+  const box = [
+    [x - hitRadiusPx, y - hitRadiusPx],
+    [x + hitRadiusPx, y + hitRadiusPx],
+  ] as [[number, number], [number, number]];
+  const found = map.queryRenderedFeatures(box, { layers: [...areaLayers] });
+  for (const layer of areaLayers)
+    for (const {
+      layer: { id: layerId },
+      properties,
+    } of found)
+      if (layerId === layer && typeof properties['id'] === 'number')
+        return { kind: layer === 'route-casings' ? 'route' : 'geofence', id: properties['id'] };
+  return null;
 }
 
 export function showOverlays(map: MapLibreMap, visible: readonly OverlayName[]): void {

@@ -8,21 +8,22 @@ const isLine: FilterSpecification = ['==', ['geometry-type'], 'LineString'];
 const maxZoom = 24;
 /** Layers that select a place by a click. */
 export const placeLayerIds = ['place-areas', 'place-hits'] as const;
-/** A layer of `MapView`; places are below the vehicles. */
-const firstVehicleLayer = 'track';
 
-/** Adds the layers of geofences, routes and marks below the vehicles, unless they exist. */
-export function addPlaceLayers(map: MapLibreMap, theme: ThemeColors): void {
+/**
+ * Adds the layers of geofences, routes and marks below the vehicles, unless they exist. The first layer of vehicles is
+ * that of `MapView` by default.
+ */
+export function addPlaceLayers(map: MapLibreMap, theme: ThemeColors, firstVehicleLayer = 'track'): void {
   if (map.getSource('places') !== undefined) return;
   for (const name of ['places', 'place-marks']) map.addSource(name, { type: 'geojson', data: emptyCollection });
-  addAreas(map, theme);
-  addLines(map, theme);
-  addMarks(map, theme);
+  addAreas(map, theme, firstVehicleLayer);
+  addLines(map, theme, firstVehicleLayer);
+  addMarks(map, theme, firstVehicleLayer);
 }
 
 const colorOf = (theme: ThemeColors) => ['coalesce', ['get', 'color'], theme.moving] as never;
 
-function addAreas(map: MapLibreMap, theme: ThemeColors): void {
+function addAreas(map: MapLibreMap, theme: ThemeColors, firstVehicleLayer: string): void {
   map.addLayer(
     {
       id: 'place-areas',
@@ -45,7 +46,7 @@ function addAreas(map: MapLibreMap, theme: ThemeColors): void {
   );
 }
 
-function addLines(map: MapLibreMap, theme: ThemeColors): void {
+function addLines(map: MapLibreMap, theme: ThemeColors, firstVehicleLayer: string): void {
   const layout = { 'line-cap': 'round', 'line-join': 'round' } as const;
   const width0 = ['coalesce', ['get', 'width0'], 0];
   map.addLayer(
@@ -96,7 +97,7 @@ function addLines(map: MapLibreMap, theme: ThemeColors): void {
   );
 }
 
-function addMarks(map: MapLibreMap, theme: ThemeColors): void {
+function addMarks(map: MapLibreMap, theme: ThemeColors, firstVehicleLayer: string): void {
   const label = { 'text-color': theme.text, 'text-halo-color': theme.surface, 'text-halo-width': 1.5 };
   map.addLayer(
     {

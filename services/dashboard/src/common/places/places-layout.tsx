@@ -5,12 +5,13 @@ import './places.css';
 
 interface PlacesLayoutProps {
   readonly title: string;
-  readonly map: ReactNode;
+  /** The map, or the content beside the list. */
+  readonly main: ReactNode;
   readonly children: ReactNode;
 }
 
-/** Shows a list or a form beside a map; on a phone below it. */
-export function PlacesLayout({ title, map, children }: PlacesLayoutProps) {
+/** Shows a list or a form beside a map or other content; on a phone below it. */
+export function PlacesLayout({ title, main, children }: PlacesLayoutProps) {
   const { t } = useTranslation('places');
   return (
     <div className="places-page">
@@ -19,7 +20,7 @@ export function PlacesLayout({ title, map, children }: PlacesLayoutProps) {
         <PlaceTabs />
         {children}
       </section>
-      {map}
+      {main}
     </div>
   );
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { toBody, toForm } from './partner-form.ts';
+import { toBody, toChange, toForm } from './partner-form.ts';
 
 const partner = {
   name: 'Hub',
@@ -37,5 +37,11 @@ describe('the form of a partner', () => {
       command_level: 'critical',
       code: '1',
     });
+  });
+
+  it('changes only the fields that differ from the stored partner', () => {
+    expect(toChange(toForm(partner), partner)).toEqual({});
+    const form = { ...toForm(partner), ip_allowlist: '10.0.0.0/8', command_token: 'x' };
+    expect(toChange(form, partner)).toEqual({ ip_allowlist: ['10.0.0.0/8'], command_token: 'x' });
   });
 });

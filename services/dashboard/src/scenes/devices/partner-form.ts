@@ -1,4 +1,5 @@
 import type { components } from '@fleet/api-client';
+import { changedFields } from '../../common/forms/changed-fields.ts';
 
 type Partner = components['schemas']['Partner'];
 
@@ -41,3 +42,7 @@ export function toBody(form: PartnerForm, partner: Partner | null): { name: stri
     ...(form.code.trim() === '' ? {} : { code: form.code.trim() }),
   };
 }
+
+/** Returns the fields that differ from the stored partner. */
+export const toChange = (form: PartnerForm, partner: Partner): Partial<ReturnType<typeof toBody>> =>
+  changedFields(toBody(toForm(partner), partner), toBody(form, partner));

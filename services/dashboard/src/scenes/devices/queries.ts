@@ -1,6 +1,7 @@
 import { ApiFailure, type components } from '@fleet/api-client';
 import { keepPreviousData, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { readAllPages } from '../../common/fleet/queries.ts';
+import { useVersionedSave } from '../../common/forms/use-versioned-save.ts';
 import { useSession } from '../../common/session/session-context.ts';
 
 export type UnassignedDevice = components['schemas']['UnassignedDevice'];
@@ -55,31 +56,60 @@ export function useMiningDevices({ text, status, page }: { text: string; status:
   });
 }
 
-/** Returns the mutations of mining devices. Each reads the list again. */
-export function useMiningChanges() {
+interface Save {
+  readonly body: Readonly<Record<string, unknown>>;
+  /** The version that the form loaded. */
+  readonly version: number;
+  readonly idempotencyKey: string;
+}
+
+/** Creates or updates a mining device, and reads the list again. */
+export function useSaveMiningDevice(device: MiningDevice | null, onSaved: () => void) {
   const { api } = useSession();
   const queries = useQueryClient();
-  const onSuccess = () => queries.invalidateQueries({ queryKey: ['listMiningDevices'] });
-  const create = useMutation({
-    mutationFn: ({ key, body }: { key: string; body: { imei: string } & Record<string, unknown> }) =>
-      api.POST('/api/mining-devices', { body, params: { header: { 'Idempotency-Key': key } } }),
-    onSuccess,
-  });
-  const update = useMutation({
-    mutationFn: ({ device, body }: { device: MiningDevice; body: Record<string, unknown> }) => {
-      const params = { path: { id: device.id }, header: { 'If-Match': `"${device.version}"` } };
-      return api.PUT('/api/mining-devices/{id}', { params, body });
+  const path = { id: device?.id ?? 0 };
+  return useVersionedSave<MiningDevice, Save>({
+    write: async ({ body, version, idempotencyKey }) => {
+      if (device === null) {
+        const params = { header: { 'Idempotency-Key': idempotencyKey } };
+        return (await api.POST('/api/mining-devices', { params, body: body as never })).data?.data;
+      }
+      const params = { path, header: { 'If-Match': `"${version}"` } };
+      return (await api.PUT('/api/mining-devices/{id}', { params, body })).data?.data;
     },
-    onSuccess,
-  });
-  const remove = useMutation({
-    mutationFn: (device: MiningDevice) => {
-      const params = { path: { id: device.id }, header: { 'If-Match': `"${device.version}"` } };
-      return api.DELETE('/api/mining-devices/{id}', { params });
+    read: async () => (await api.GET('/api/mining-devices/{id}', { params: { path } })).data?.data ?? null,
+    onSaved: async () => {
+      await queries.invalidateQueries({ queryKey: ['listMiningDevices'] });
+      onSaved();
     },
-    onSuccess,
   });
-  return { create, update, remove };
+}
+
+export function useRemoveMiningDevice() {
+  const { api } = useSession();
+  const queries = useQueryClient();
+  return useMutation({
+    mutationFn: ({ id, version }: MiningDevice) =>
+      api.DELETE('/api/mining-devices/{id}', { params: { path: { id }, header: { 'If-Match': `"${version}"` } } }),
+    onSuccess: () => queries.invalidateQueries({ queryKey: ['listMiningDevices'] }),
+  });
+}
+
+/** Deletes ingested positions and heartbeats; without a number, those of all mining devices. */
+export function useClearMiningData() {
+  const { api } = useSession();
+  const queries = useQueryClient();
+  return useMutation({
+    mutationFn: async ({ imei, before }: { imei: string; before: string }) => {
+      const body = {
+        confirm: 'CLEAR' as const,
+        ...(imei === '' ? {} : { imei }),
+        ...(before === '' ? {} : { before: new Date(`${before}T00:00`).getTime() }),
+      };
+      return (await api.POST('/api/mining-device/clear-database', { body })).data?.data;
+    },
+    onSuccess: () => queries.invalidateQueries({ queryKey: ['listMiningDevices'] }),
+  });
 }
 
 export function usePartners() {
@@ -94,29 +124,34 @@ export function usePartners() {
   });
 }
 
-/** Returns the mutations of partners. Each reads the list again. */
-export function usePartnerChanges() {
+/** Creates or updates a partner, and reads the list again. A new one has its token. */
+export function useSavePartner(partner: Partner | null, onSaved: (partner: Partner | PartnerWithToken) => void) {
   const { api } = useSession();
   const queries = useQueryClient();
-  const onSuccess = () => queries.invalidateQueries({ queryKey: ['listPartners'] });
-  const create = useMutation({
-    mutationFn: async ({ key, body }: { key: string; body: { name: string } & Record<string, unknown> }) =>
-      (await api.POST('/api/partners', { body, params: { header: { 'Idempotency-Key': key } } })).data?.data,
-    onSuccess,
-  });
-  const update = useMutation({
-    mutationFn: ({ partner, body }: { partner: Partner; body: Record<string, unknown> }) => {
-      const params = { path: { id: partner.id }, header: { 'If-Match': `"${partner.version}"` } };
-      return api.PUT('/api/partners/{id}', { params, body });
+  const path = { id: partner?.id ?? 0 };
+  return useVersionedSave<Partner | PartnerWithToken, Save>({
+    write: async ({ body, version, idempotencyKey }) => {
+      if (partner === null) {
+        const params = { header: { 'Idempotency-Key': idempotencyKey } };
+        return (await api.POST('/api/partners', { params, body: body as never })).data?.data;
+      }
+      const params = { path, header: { 'If-Match': `"${version}"` } };
+      return (await api.PUT('/api/partners/{id}', { params, body })).data?.data;
     },
-    onSuccess,
-  });
-  const remove = useMutation({
-    mutationFn: (partner: Partner) => {
-      const params = { path: { id: partner.id }, header: { 'If-Match': `"${partner.version}"` } };
-      return api.DELETE('/api/partners/{id}', { params });
+    read: async () => (await api.GET('/api/partners/{id}', { params: { path } })).data?.data ?? null,
+    onSaved: async (saved) => {
+      await queries.invalidateQueries({ queryKey: ['listPartners'] });
+      if (saved !== undefined) onSaved(saved);
     },
-    onSuccess,
   });
-  return { create, update, remove };
+}
+
+export function useRemovePartner() {
+  const { api } = useSession();
+  const queries = useQueryClient();
+  return useMutation({
+    mutationFn: ({ id, version }: Partner) =>
+      api.DELETE('/api/partners/{id}', { params: { path: { id }, header: { 'If-Match': `"${version}"` } } }),
+    onSuccess: () => queries.invalidateQueries({ queryKey: ['listPartners'] }),
+  });
 }

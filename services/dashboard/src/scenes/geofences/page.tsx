@@ -1,21 +1,20 @@
-import { IconCircle, IconPolygon, IconRoute } from '@tabler/icons-react';
 import { getRouteApi } from '@tanstack/react-router';
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
+import { GeofenceEditor } from '../../common/geofences/geofence-editor.tsx';
+import { GeofenceList } from '../../common/geofences/geofence-list.tsx';
+import { boundsOfGeofences, type Geofence, toFeatures } from '../../common/geofences/model.ts';
+import { NewGeofence } from '../../common/geofences/new-geofence.tsx';
+import { useGeofences } from '../../common/geofences/queries.ts';
 import { formatPlace, type MapPlace, parsePlace } from '../../common/map/map-place.ts';
 import { PlaceMap } from '../../common/map/place-map.tsx';
-import type { ShapeKind } from '../../common/map/shapes.ts';
+import type { Shape } from '../../common/map/shapes.ts';
 import { useFirstBounds, useMapVehicles } from '../../common/map/use-map-vehicles.ts';
 import { useDelayed } from '../../common/navigation/use-delayed.ts';
 import { PlacesLayout } from '../../common/places/places-layout.tsx';
-import { PlacesPanel } from '../../common/places/places-panel.tsx';
-import { focusMarks, useShape, widthOf } from '../../common/places/use-shape.ts';
+import { focusMarks, type ShapeState, useShape, widthOf } from '../../common/places/use-shape.ts';
 import { useCan } from '../../common/session/session-context.ts';
 import { NoPermission } from '../../common/ui/no-permission.tsx';
-import { boundsOfGeofences, type Geofence, toFeatures } from './model.ts';
-import { GeofenceEditor } from './parts/geofence-editor.tsx';
-import { NewGeofence } from './parts/new-geofence.tsx';
-import { useGeofences } from './queries.ts';
 import type { GeofencesSearch } from './search.ts';
 
 const route = getRouteApi('/app/geofences/{-$geofenceId}');
@@ -25,7 +24,7 @@ const newId = 'new';
 
 /** Shows geofences beside a map: the list, one geofence, or a new one. */
 export function GeofencesPage() {
-  const { t } = useTranslation('geofences');
+  const { t } = useTranslation('places');
   const { geofenceId } = route.useParams();
   const search = route.useSearch();
   const navigate = route.useNavigate();
@@ -43,21 +42,14 @@ export function GeofencesPage() {
   const change = (next: GeofencesSearch): void =>
     void navigate({ search: (before) => ({ ...before, ...next }), replace: true });
   const onMove = useDelayed((place: MapPlace) => change({ at: formatPlace(place) }), addressDelayMs);
-  const items = geofences.data ?? noGeofences;
-  const selectedId = geofenceId === undefined || geofenceId === newId ? null : Number(geofenceId);
   const { shape } = editing;
-  const features = useMemo(
-    () => toFeatures(items, shape === null ? null : selectedId, shape),
-    [items, selectedId, shape],
-  );
-  const selected = items.filter(({ id }) => id === selectedId);
+  const { features, target } = useGeofenceMap(geofences.data ?? noGeofences, geofenceId, shape);
   const firstBounds = useFirstBounds(vehicles);
-  const target = boundsOfGeofences(selected.length > 0 ? selected : items) ?? firstBounds;
   if (!can('read') || (geofenceId === newId && !can('fleet'))) return <NoPermission />;
   return (
     <PlacesLayout
-      title={t('title')}
-      map={
+      title={t('geofences')}
+      main={
         <PlaceMap
           features={features}
           marks={focusMarks(editing)}
@@ -66,7 +58,7 @@ export function GeofencesPage() {
           drawing={editing.drawing}
           widthM={widthOf(editing.drawing)}
           place={parsePlace(search.at)}
-          target={target}
+          target={target ?? firstBounds}
           onShape={editing.actions.set}
           onSelect={open}
           onMove={(place, bounds) => {
@@ -76,55 +68,54 @@ export function GeofencesPage() {
         />
       }
     >
-      {geofenceId === undefined ? (
-        <GeofenceList
-          geofences={geofences}
-          query={search.q ?? ''}
-          onQuery={(q) => change(q === '' ? ({ q: undefined } as never) : { q })}
-          onOpen={open}
-        />
-      ) : geofenceId === newId ? (
-        <NewGeofence
-          key={search.type ?? 'polygon'}
-          kind={search.type ?? 'polygon'}
-          editing={editing}
-          onKind={(type) => open(newId, type === 'polygon' ? {} : { type })}
-          onCreated={(id) => open(id)}
-          onCancel={() => open()}
-        />
-      ) : (
-        <GeofenceEditor key={geofenceId} id={Number(geofenceId)} editing={editing} onClose={() => open()} />
-      )}
+      <GeofenceContent
+        geofenceId={geofenceId}
+        search={search}
+        geofences={geofences}
+        editing={editing}
+        onOpen={open}
+        onQuery={(q) => change(q === '' ? ({ q: undefined } as never) : { q })}
+      />
     </PlacesLayout>
   );
 }
 
-const icons = { polygon: IconPolygon, circle: IconCircle, corridor: IconRoute } as const satisfies Readonly<
-  Record<ShapeKind, unknown>
->;
-
-interface GeofenceListProps {
-  readonly geofences: ReturnType<typeof useGeofences>;
-  readonly query: string;
-  readonly onQuery: (query: string) => void;
-  readonly onOpen: (id: number | typeof newId) => void;
+/** Returns the geofences for the map, and the part of the world that it shows. The editor has the shape of the open one. */
+function useGeofenceMap(items: readonly Geofence[], geofenceId: string | undefined, shape: Shape | null) {
+  const selectedId = geofenceId === undefined || geofenceId === newId ? null : Number(geofenceId);
+  const features = useMemo(
+    () => toFeatures(items, shape === null ? null : selectedId, shape),
+    [items, selectedId, shape],
+  );
+  const selected = items.filter(({ id }) => id === selectedId);
+  return { features, target: boundsOfGeofences(selected.length > 0 ? selected : items) };
 }
 
-function GeofenceList({ geofences, query, onQuery, onOpen }: GeofenceListProps) {
-  const { t } = useTranslation('geofences');
+interface GeofenceContentProps {
+  readonly geofenceId: string | undefined;
+  readonly search: GeofencesSearch;
+  readonly geofences: ReturnType<typeof useGeofences>;
+  readonly editing: ShapeState;
+  /** Opens a geofence or a new one; without an id the list. */
+  readonly onOpen: (id?: number | typeof newId, search?: GeofencesSearch) => void;
+  readonly onQuery: (query: string) => void;
+}
+
+/** The list, one geofence, or a new one. */
+function GeofenceContent({ geofenceId, search, geofences, editing, onOpen, onQuery }: GeofenceContentProps) {
+  if (geofenceId === undefined)
+    return <GeofenceList geofences={geofences} query={search.q ?? ''} onQuery={onQuery} onOpen={onOpen} />;
+  if (geofenceId !== newId)
+    return <GeofenceEditor key={geofenceId} id={Number(geofenceId)} editing={editing} onClose={() => onOpen()} />;
+  const kind = search.type ?? 'polygon';
   return (
-    <PlacesPanel
-      places={geofences}
-      texts={{ title: t('title'), add: t('add'), empty: t('empty'), emptyText: t('emptyText') }}
-      query={query}
-      onQuery={onQuery}
-      onOpen={onOpen}
-      onAdd={() => onOpen(newId)}
-      describe={({ type, inside_count: count }) => `${t(`kind.${type}`)}, ${t('inside', { count })}`}
-      icon={({ type }) => {
-        const Icon = icons[type];
-        return <Icon size={20} aria-hidden />;
-      }}
+    <NewGeofence
+      key={kind}
+      kind={kind}
+      editing={editing}
+      onKind={(type) => onOpen(newId, type === 'polygon' ? {} : { type })}
+      onCreated={onOpen}
+      onCancel={() => onOpen()}
     />
   );
 }

@@ -2,26 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import { FleetColumns } from '../../common/live/fleet-columns.ts';
 import { flag, vehicleStates } from '../../common/live/protocol.ts';
 import { formatPlace, parsePlace } from '../../common/map/map-place.ts';
-import { findNearest, flattenFolders } from './model.ts';
-import { formatOverlays, parseMapSearch, parseOverlays } from './search.ts';
-
-describe('the folders of the list', () => {
-  it('are in the order of the tree with their levels', () => {
-    const folder = (id: number, children: readonly ReturnType<typeof create>[] = []) => create(id, children);
-    const create = (id: number, children: readonly object[]) => ({
-      id,
-      name: `Folder ${id}`,
-      color: null,
-      children: children as never,
-    });
-    expect(flattenFolders([folder(1, [folder(2), folder(3)]), folder(4)])).toEqual([
-      { id: 1, name: 'Folder 1', parentId: null, depth: 0 },
-      { id: 2, name: 'Folder 2', parentId: 1, depth: 1 },
-      { id: 3, name: 'Folder 3', parentId: 1, depth: 1 },
-      { id: 4, name: 'Folder 4', parentId: null, depth: 0 },
-    ]);
-  });
-});
+import { boundsOfPlace, findNearest, toGeofenceFeatures } from './model.ts';
+import { formatEdit, formatOverlays, parseEdit, parseMapSearch, parseOverlays } from './search.ts';
 
 describe('the nearest vehicles to a place', () => {
   it('are sorted by distance, without those that are offline or have no position', () => {
@@ -41,6 +23,27 @@ describe('the nearest vehicles to a place', () => {
     expect(found.map(({ slot }) => slot)).toEqual([2, 0]);
     expect(found[0]?.distanceM).toBeCloseTo(222_390, -2);
   });
+});
+
+it('a geofence that is opened from the menu has bounds', () => {
+  const geojson = {
+    type: 'Feature',
+    geometry: {
+      type: 'Polygon',
+      coordinates: [
+        [
+          [76, 10],
+          [77, 10],
+          [77, 11.5],
+          [76, 10],
+        ],
+      ],
+    },
+  };
+  const geofences = toGeofenceFeatures([{ id: 7, name: 'Yard', color: null, geojson }] as never);
+  const routes = { type: 'FeatureCollection' as const, features: [] };
+  expect(boundsOfPlace({ kind: 'geofence', id: 7 }, geofences, routes)).toEqual([76, 10, 77, 11.5]);
+  expect(boundsOfPlace({ kind: 'route', id: 7 }, geofences, routes)).toBeNull();
 });
 
 describe('the address of the map', () => {
@@ -74,5 +77,15 @@ describe('the address of the map', () => {
     const place = parsePlace('10.01523,76.34121,12.50');
     expect(place).toEqual({ latitude: 10.01523, longitude: 76.34121, zoom: 12.5 });
     expect(place && formatPlace(place)).toBe('10.01523,76.34121,12.50');
+  });
+
+  it('names the place that is drawn or changed', () => {
+    for (const text of ['geofence.7', 'geofence.circle', 'route.new', 'route.12']) {
+      const edit = parseEdit(text);
+      expect(edit && formatEdit(edit)).toBe(text);
+    }
+    expect(parseEdit('geofence.circle')).toEqual({ kind: 'geofence', id: null, shape: 'circle' });
+    expect(parseEdit('driver.1')).toBeUndefined();
+    expect(parseMapSearch({ edit: 'geofence.-1' })).toEqual({});
   });
 });

@@ -1,52 +1,45 @@
 import type { components } from '@fleet/api-client';
 import type { Feature, FeatureCollection } from 'geojson';
 import type { FleetColumns } from '../../common/live/fleet-columns.ts';
-import type { GroupNode } from '../../common/live/fleet-query.ts';
 import { vehicleStates } from '../../common/live/protocol.ts';
 import { distanceM } from '../../common/map/mercator.ts';
+import type { Bounds } from '../../common/map/shapes.ts';
+import type { Edit } from './search.ts';
 
 type Geofence = components['schemas']['Geofence'];
 type Route = components['schemas']['Route'];
 
-/** A folder of the tree; the children have the same shape. */
-export interface Folder {
-  readonly id: number;
-  readonly name: string;
-  readonly color: string | null;
-  readonly children: readonly Folder[];
-}
-
-/** A folder with its name and its level in the tree. */
-export interface NamedGroup extends GroupNode {
-  readonly name: string;
-}
-
-/** Returns the folders in the order of the list: parents before their children. */
-export const flattenFolders = (
-  folders: readonly Folder[],
-  parentId: number | null = null,
-  depth = 0,
-): readonly NamedGroup[] =>
-  folders.flatMap(({ id, name, children }) => [
-    { id, name, parentId, depth },
-    ...flattenFolders(children, id, depth + 1),
-  ]);
-
 export const toGeofenceFeatures = (geofences: readonly Geofence[]): FeatureCollection => ({
   type: 'FeatureCollection',
   features: geofences.map(
-    ({ geojson, name, color }) => ({ ...geojson, properties: { name, color } }) as unknown as Feature,
+    ({ id, geojson, name, color }) => ({ ...geojson, properties: { id, name, color } }) as unknown as Feature,
   ),
 });
 
 export const toRouteFeatures = (routes: readonly Route[]): FeatureCollection => ({
   type: 'FeatureCollection',
-  features: routes.map(({ name, color, path }) => ({
+  features: routes.map(({ id, name, color, path }) => ({
     type: 'Feature',
-    properties: { name, color },
+    properties: { id, name, color },
     geometry: { type: 'LineString', coordinates: path.map(([latitude = 0, longitude = 0]) => [longitude, latitude]) },
   })),
 });
+
+/** Returns the bounds of a geofence or a route on the map; null for a new one. */
+export function boundsOfPlace(
+  { kind, id }: Pick<Edit, 'kind' | 'id'>,
+  geofences: FeatureCollection,
+  routes: FeatureCollection,
+): Bounds | null {
+  const { features } = kind === 'geofence' ? geofences : routes;
+  const geometry = features.find(({ properties }) => properties?.['id'] === id)?.geometry;
+  if (id === null || geometry === undefined || !('coordinates' in geometry)) return null;
+  const numbers = geometry.coordinates.flat(3) as number[];
+  // Longitude and latitude alternate.
+  const [longitudes, latitudes] = [0, 1].map((odd) => numbers.filter((_, index) => index % 2 === odd));
+  if (longitudes === undefined || latitudes === undefined || latitudes.length === 0) return null;
+  return [Math.min(...longitudes), Math.min(...latitudes), Math.max(...longitudes), Math.max(...latitudes)];
+}
 
 /** A vehicle near a place. */
 interface NearbySlot {

@@ -1,26 +1,12 @@
 import { useQueries, useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { useSession } from '../../common/session/session-context.ts';
-import { type Folder, flattenFolders, toGeofenceFeatures, toRouteFeatures } from './model.ts';
+import { toGeofenceFeatures, toRouteFeatures } from './model.ts';
 
 /** Largest number of geofences and of routes on the map. */
 const maxAreas = 200;
 const noGeofences: Parameters<typeof toGeofenceFeatures>[0] = [];
 const noRoutes: Parameters<typeof toRouteFeatures>[0] = [];
-const noFolders: readonly Folder[] = [];
-
-/** Returns the folders of the list. */
-export function useGroups() {
-  const { api } = useSession();
-  const { data = noFolders } = useQuery({
-    queryKey: ['listVehicleGroups', 'folderView'],
-    queryFn: async () => {
-      const { data } = await api.GET('/api/vehicle-groups', { params: { query: { folderView: 'true' } } });
-      return (data?.data ?? []) as unknown as readonly Folder[];
-    },
-  });
-  return useMemo(() => flattenFolders(data), [data]);
-}
 
 export function useGeofenceFeatures(isEnabled: boolean) {
   const { api } = useSession();

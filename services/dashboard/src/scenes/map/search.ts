@@ -2,6 +2,7 @@ import { type FleetSort, fleetSorts, type StateFilter } from '../../common/live/
 import { vehicleStates } from '../../common/live/protocol.ts';
 import { parsePlace, parsePosition } from '../../common/map/map-place.ts';
 import { type OverlayName, overlayNames } from '../../common/map/overlay-names.ts';
+import { type ShapeKind, shapeKinds } from '../../common/map/shapes.ts';
 
 /** State of the map page in its address. Defaults are left out. */
 export interface MapSearch {
@@ -17,7 +18,30 @@ export interface MapSearch {
   readonly layers?: string;
   /** Latitude and longitude of a place, whose nearest vehicles are shown. */
   readonly near?: string;
+  /** A geofence or a route that is drawn or changed on the map, such as `geofence.7`, `geofence.circle` or `route.new`. */
+  readonly edit?: string;
 }
+
+/** A geofence or a route that is drawn or changed on the map. */
+export interface Edit {
+  readonly kind: 'geofence' | 'route';
+  /** Null for a new one. */
+  readonly id: number | null;
+  /** Shape of a new geofence. */
+  readonly shape: ShapeKind;
+}
+
+const editPattern = /^(geofence|route)\.(\d{1,9}|new|polygon|circle|corridor)$/;
+
+/** Returns the place of an address that is drawn or changed. */
+export function parseEdit(text: string | undefined): Edit | undefined {
+  const [, kind, rest = ''] = editPattern.exec(text ?? '') ?? [];
+  if (kind !== 'geofence' && kind !== 'route') return undefined;
+  const id = /^\d+$/.test(rest) ? Number(rest) : null;
+  return { kind, id, shape: shapeKinds.find((shape) => shape === rest) ?? 'polygon' };
+}
+
+export const formatEdit = ({ kind, id, shape }: Edit): string => `${kind}.${id ?? (kind === 'route' ? 'new' : shape)}`;
 
 const maxQueryLength = 100;
 const stateFilters: readonly StateFilter[] = [...vehicleStates, 'alarm'];
@@ -26,7 +50,7 @@ const noOverlays = 'none';
 
 /** Returns the valid part of a query string; invalid values are dropped. */
 export function parseMapSearch(search: Record<string, unknown>): MapSearch {
-  const { vehicle, state, group, q, sort, follow, at, layers, near } = search;
+  const { vehicle, state, group, q, sort, follow, at, layers, near, edit } = search;
   return {
     ...(isId(vehicle) ? { vehicle } : {}),
     ...(stateFilters.includes(state as StateFilter) ? { state: state as StateFilter } : {}),
@@ -37,6 +61,7 @@ export function parseMapSearch(search: Record<string, unknown>): MapSearch {
     ...(typeof at === 'string' && parsePlace(at) !== undefined ? { at } : {}),
     ...(typeof layers === 'string' ? readLayers(layers) : {}),
     ...(typeof near === 'string' && parsePosition(near) !== undefined ? { near } : {}),
+    ...(typeof edit === 'string' && parseEdit(edit) !== undefined ? { edit } : {}),
   };
 }
 

@@ -1,15 +1,16 @@
 import type { components } from '@fleet/api-client';
 import { Button, NativeSelect, Text, TextInput } from '@mantine/core';
 import { useMutation, useQuery } from '@tanstack/react-query';
-import { useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { formatCsv } from '../../../common/csv/csv.ts';
 import { downloadText } from '../../../common/csv/download-text.ts';
 import { useFormat } from '../../../common/format/preferences-context.ts';
 import type { Session } from '../../../common/session/session.ts';
 import { useSession } from '../../../common/session/session-context.ts';
+import { ListStates } from '../../../common/ui/list-states.tsx';
 import { Pages } from '../../../common/ui/pages.tsx';
-import { Empty, Failure, Loading } from '../../../common/ui/states.tsx';
+import { Empty, Failure } from '../../../common/ui/states.tsx';
 import { useUsers } from '../queries.ts';
 
 type AuditEntry = components['schemas']['AuditEntry'];
@@ -90,45 +91,59 @@ export function AuditTab() {
   };
   return (
     <section aria-label={t('tab.audit')}>
-      <div className="toolbar" role="search">
-        <TextInput
-          label={t('audit.action')}
-          placeholder="users.update"
-          value={filter.action}
-          onChange={({ currentTarget }) => change({ action: currentTarget.value.trim() })}
-        />
-        <NativeSelect
-          label={t('audit.user')}
-          data={[
-            { value: '', label: t('audit.any') },
-            ...(users.data ?? []).map(({ id, name }) => ({ value: String(id), label: name })),
-          ]}
-          value={filter.userId}
-          onChange={({ currentTarget }) => change({ userId: currentTarget.value })}
-        />
-        {(['from', 'to'] as const).map((side) => (
-          <TextInput
-            key={side}
-            type="date"
-            label={t(`audit.${side}`)}
-            value={filter[side]}
-            onChange={({ currentTarget }) => change({ [side]: currentTarget.value })}
-          />
-        ))}
+      <AuditFilters filter={filter} users={users.data ?? []} onChange={change}>
         <Button variant="default" loading={save.isPending} onClick={() => save.mutate()}>
           {t('audit.export')}
         </Button>
-      </div>
+      </AuditFilters>
       {save.isError ? <Failure error={save.error} /> : null}
-      {entries.isPending ? <Loading /> : null}
-      {entries.isError ? <Failure error={entries.error} onRetry={() => void entries.refetch()} /> : null}
-      {entries.data?.items.length === 0 ? <Empty title={t('audit.empty')} /> : null}
-      {entries.data === undefined || entries.data.items.length === 0 ? null : (
-        <AuditTable entries={entries.data.items} nameOf={nameOf} />
-      )}
+      <ListStates query={entries} items={entries.data?.items} empty={<Empty title={t('audit.empty')} />}>
+        {(items) => <AuditTable entries={items} nameOf={nameOf} />}
+      </ListStates>
       <Text size="sm">{t('audit.total', { total: entries.data?.total ?? 0 })}</Text>
       <Pages page={page} total={entries.data?.total ?? 0} pageSize={pageSize} onChange={setPage} />
     </section>
+  );
+}
+
+interface AuditFiltersProps {
+  readonly filter: AuditFilter;
+  readonly users: readonly { readonly id: number; readonly name: string }[];
+  readonly onChange: (part: Partial<AuditFilter>) => void;
+  /** Buttons beside the filters. */
+  readonly children: ReactNode;
+}
+
+function AuditFilters({ filter, users, onChange, children }: AuditFiltersProps) {
+  const { t } = useTranslation('account');
+  return (
+    <div className="toolbar" role="search">
+      <TextInput
+        label={t('audit.action')}
+        placeholder="users.update"
+        value={filter.action}
+        onChange={({ currentTarget }) => onChange({ action: currentTarget.value.trim() })}
+      />
+      <NativeSelect
+        label={t('audit.user')}
+        data={[
+          { value: '', label: t('audit.any') },
+          ...users.map(({ id, name }) => ({ value: String(id), label: name })),
+        ]}
+        value={filter.userId}
+        onChange={({ currentTarget }) => onChange({ userId: currentTarget.value })}
+      />
+      {(['from', 'to'] as const).map((side) => (
+        <TextInput
+          key={side}
+          type="date"
+          label={t(`audit.${side}`)}
+          value={filter[side]}
+          onChange={({ currentTarget }) => onChange({ [side]: currentTarget.value })}
+        />
+      ))}
+      {children}
+    </div>
   );
 }
 

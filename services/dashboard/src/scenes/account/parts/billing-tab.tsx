@@ -6,8 +6,10 @@ import { useTranslation } from 'react-i18next';
 import { useVehicles } from '../../../common/fleet/queries.ts';
 import { useFormat } from '../../../common/format/preferences-context.ts';
 import { FormButtons } from '../../../common/forms/form-buttons.tsx';
+import { useIdempotencyKey } from '../../../common/forms/use-idempotency-key.ts';
 import { useSession } from '../../../common/session/session-context.ts';
-import { Empty, Failure, Loading } from '../../../common/ui/states.tsx';
+import { ListStates } from '../../../common/ui/list-states.tsx';
+import { Empty, Failure } from '../../../common/ui/states.tsx';
 import { formatAmount } from '../money.ts';
 import '@mantine/core/styles/Pill.css';
 import '@mantine/core/styles/PillsInput.css';
@@ -40,32 +42,34 @@ export function BillingTab() {
         <Title order={2} size="h4" mb="sm">
           {t('billing.plans')}
         </Title>
-        {plans.isPending ? <Loading /> : null}
-        {plans.isError ? <Failure error={plans.error} onRetry={() => void plans.refetch()} /> : null}
-        {plans.data?.length === 0 ? <Empty title={t('billing.noPlans')} /> : null}
-        <div className="settings-cards">
-          {plans.data?.map((plan) => (
-            <article key={plan.id} className="card">
-              <h2>{plan.name}</h2>
-              <p>
-                {plan.prices.map(({ currency, amount }) => formatAmount(amount, currency, i18n.language)).join(' · ')}{' '}
-                {t('billing.perMonth')}
-              </p>
-              <Button size="compact-md" onClick={() => setOrdered(plan)}>
-                {t('billing.order')}
-              </Button>
-            </article>
-          ))}
-        </div>
+        <ListStates query={plans} items={plans.data} empty={<Empty title={t('billing.noPlans')} />}>
+          {(items) => (
+            <div className="settings-cards">
+              {items.map((plan) => (
+                <article key={plan.id} className="card">
+                  <h2>{plan.name}</h2>
+                  <p>
+                    {plan.prices
+                      .map(({ currency, amount }) => formatAmount(amount, currency, i18n.language))
+                      .join(' · ')}{' '}
+                    {t('billing.perMonth')}
+                  </p>
+                  <Button size="compact-md" onClick={() => setOrdered(plan)}>
+                    {t('billing.order')}
+                  </Button>
+                </article>
+              ))}
+            </div>
+          )}
+        </ListStates>
       </section>
       <section aria-label={t('billing.orders')}>
         <Title order={2} size="h4" mb="sm">
           {t('billing.orders')}
         </Title>
-        {orders.isPending ? <Loading /> : null}
-        {orders.isError ? <Failure error={orders.error} onRetry={() => void orders.refetch()} /> : null}
-        {orders.data?.length === 0 ? <Empty title={t('billing.noOrders')} /> : null}
-        {orders.data === undefined || orders.data.length === 0 ? null : <OrderTable orders={orders.data} />}
+        <ListStates query={orders} items={orders.data} empty={<Empty title={t('billing.noOrders')} />}>
+          {(items) => <OrderTable orders={items} />}
+        </ListStates>
       </section>
       {ordered === null ? null : <OrderDialog plan={ordered} onClose={() => setOrdered(null)} />}
     </Stack>
@@ -108,26 +112,32 @@ function OrderTable({ orders }: { orders: readonly Order[] }) {
   );
 }
 
-function OrderDialog({ plan, onClose }: { plan: Plan; onClose: () => void }) {
-  const { t } = useTranslation('account');
+/** Returns the mutation that orders a plan for vehicles. */
+function useOrder(plan: Plan, onOrdered: () => void) {
   const { api } = useSession();
   const queries = useQueryClient();
-  const vehicles = useVehicles();
-  const [chosen, setChosen] = useState<string[]>([]);
-  const [months, setMonths] = useState<Months>((plan.month_choices[0]?.months ?? 1) as Months);
-  const [key] = useState(() => crypto.randomUUID());
-  const order = useMutation({
-    mutationFn: () => {
-      const body = { plan: plan.key, vehicle_ids: chosen.map(Number), months };
-      // Another choice is another order.
-      const header = { 'Idempotency-Key': `${key} ${months} ${chosen.join(',')}`.slice(0, 255) };
-      return api.POST('/api/subscription/create-gateway-order', { body, params: { header } });
+  const keyOf = useIdempotencyKey();
+  return useMutation({
+    mutationFn: ({ vehicleIds, months }: { vehicleIds: number[]; months: Months }) => {
+      const body = { plan: plan.key, vehicle_ids: vehicleIds, months };
+      return api.POST('/api/subscription/create-gateway-order', {
+        body,
+        params: { header: { 'Idempotency-Key': keyOf(body) } },
+      });
     },
     onSuccess: () => {
       void queries.invalidateQueries({ queryKey: ['listOrders'] });
-      onClose();
+      onOrdered();
     },
   });
+}
+
+function OrderDialog({ plan, onClose }: { plan: Plan; onClose: () => void }) {
+  const { t } = useTranslation('account');
+  const vehicles = useVehicles();
+  const [chosen, setChosen] = useState<string[]>([]);
+  const [months, setMonths] = useState<Months>((plan.month_choices[0]?.months ?? 1) as Months);
+  const order = useOrder(plan, onClose);
   return (
     <Modal
       opened
@@ -138,7 +148,7 @@ function OrderDialog({ plan, onClose }: { plan: Plan; onClose: () => void }) {
       <form
         onSubmit={(event) => {
           event.preventDefault();
-          order.mutate();
+          order.mutate({ vehicleIds: chosen.map(Number), months });
         }}
       >
         <Stack>

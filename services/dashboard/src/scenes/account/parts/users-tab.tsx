@@ -3,7 +3,8 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useMe } from '../../../common/session/session-context.ts';
 import { Age } from '../../../common/ui/age.tsx';
-import { Empty, Failure, Loading } from '../../../common/ui/states.tsx';
+import { ListStates } from '../../../common/ui/list-states.tsx';
+import { Empty } from '../../../common/ui/states.tsx';
 import { type CreatedUser, type User, useUsers } from '../queries.ts';
 import { InvitationNotice } from './invitation-notice.tsx';
 import { InviteDialog } from './invite-dialog.tsx';
@@ -28,10 +29,9 @@ export function UsersTab() {
         <Button onClick={() => setIsInviting(true)}>{t('users.invite')}</Button>
       </div>
       {invited === null ? null : <InvitationNotice user={invited} onClose={() => setInvited(null)} />}
-      {users.isPending ? <Loading /> : null}
-      {users.isError ? <Failure error={users.error} onRetry={() => void users.refetch()} /> : null}
-      {users.data?.length === 0 ? <Empty title={t('users.noMatch')} /> : null}
-      {users.data === undefined || users.data.length === 0 ? null : <UserTable users={users.data} onEdit={setEdited} />}
+      <ListStates query={users} items={users.data} empty={<Empty title={t('users.noMatch')} />}>
+        {(items) => <UserTable users={items} onEdit={setEdited} />}
+      </ListStates>
       {isInviting ? <InviteDialog onClose={() => setIsInviting(false)} onInvited={setInvited} /> : null}
       {edited === null ? null : <UserEditor user={edited} onClose={() => setEdited(null)} onInvited={setInvited} />}
     </section>

@@ -1,94 +1,132 @@
-import { Drawer, NativeSelect, Stack, TextInput } from '@mantine/core';
-import { useForm } from '@mantine/form';
+import { NativeSelect, TextInput } from '@mantine/core';
+import { type UseFormReturnType, useForm } from '@mantine/form';
+import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { changedFields } from '../../../common/forms/changed-fields.ts';
 import { toFieldErrors } from '../../../common/forms/faults.ts';
-import { FormButtons } from '../../../common/forms/form-buttons.tsx';
+import { RecordConflict } from '../../../common/forms/record-conflict.tsx';
 import { useFormErrors } from '../../../common/forms/use-form-errors.ts';
 import { useIdempotencyKey } from '../../../common/forms/use-idempotency-key.ts';
-import { Failure } from '../../../common/ui/states.tsx';
-import { type MiningDevice, miningStatuses, useMiningChanges } from '../queries.ts';
+import { type MiningForm, miningTextFields, toMiningBody, toMiningForm } from '../mining-form.ts';
+import { type MiningDevice, miningStatuses, useRemoveMiningDevice, useSaveMiningDevice } from '../queries.ts';
 import { DeleteRecord } from './delete-record.tsx';
+import { EditorDrawer } from './editor-drawer.tsx';
 
-const textFields = ['vehicle_no', 'permit_no', 'site', 'owner_name'] as const;
-type MiningForm = Readonly<Record<(typeof textFields)[number] | 'imei' | 'status', string>>;
-
-const toForm = (device: MiningDevice | null): MiningForm => ({
-  imei: device?.imei ?? '',
-  vehicle_no: device?.vehicle_no ?? '',
-  permit_no: device?.permit_no ?? '',
-  site: device?.site ?? '',
-  owner_name: device?.owner_name ?? '',
-  status: device?.status ?? 'pending',
-});
-
-/** An empty text is an absent value. */
-const toBody = (form: MiningForm): Record<string, unknown> => ({
-  ...Object.fromEntries(textFields.map((field) => [field, form[field].trim() === '' ? null : form[field].trim()])),
-  status: form.status,
-});
+type Form = UseFormReturnType<MiningForm>;
 
 /** Adds a mining device, or edits and deletes one. */
 export function MiningEditor({ device, onClose }: { device: MiningDevice | null; onClose: () => void }) {
   const { t } = useTranslation('devices');
   const keyOf = useIdempotencyKey();
+  const [base, setBase] = useState(device);
   const findErrors = useFormErrors(device === null ? 'createMiningDevice' : 'updateMiningDevice');
-  const { create, update, remove } = useMiningChanges();
+  const { save, stored, discard } = useSaveMiningDevice(device, onClose);
+  const before = toMiningBody(toMiningForm(base));
   const form = useForm<MiningForm>({
-    initialValues: toForm(device),
-    validate: (values) => findErrors(device === null ? { ...toBody(values), imei: values.imei } : toBody(values)),
+    initialValues: toMiningForm(device),
+    validate: (values) =>
+      findErrors(device === null ? { ...toMiningBody(values), imei: values.imei } : toMiningBody(values)),
   });
-  const callbacks = { onSuccess: onClose, onError: (error: Error) => form.setErrors(toFieldErrors(error)) };
-  const submit = form.onSubmit((values) => {
-    const body = { ...toBody(values), imei: values.imei.trim() };
-    if (device === null) create.mutate({ key: keyOf(body), body }, callbacks);
-    else update.mutate({ device, body: toBody(values) }, callbacks);
-  });
-  const failed = [create, update].find(({ error }) => error !== null && Object.keys(toFieldErrors(error)).length === 0);
+  const saveOver = (version: number): void => {
+    const body = toMiningBody(form.values);
+    const sent = device === null ? { ...body, imei: form.values.imei.trim() } : changedFields(before, body);
+    const onError = (error: Error): void => form.setErrors(toFieldErrors(error));
+    save.mutate({ body: sent, version, idempotencyKey: keyOf(sent) }, { onError });
+  };
+  const takeTheirs = (theirs: MiningDevice): void => {
+    setBase(theirs);
+    form.setValues(toMiningForm(theirs));
+    discard();
+  };
   return (
-    <Drawer
-      opened
-      onClose={onClose}
-      position="right"
+    <EditorDrawer
       title={device === null ? t('mining.add') : t('editOf', { name: device.imei })}
-      closeButtonProps={{ 'aria-label': t('common:action.close') }}
-    >
-      <form onSubmit={submit} noValidate>
-        <Stack gap="sm">
-          {device === null ? (
-            <TextInput
-              data-autofocus
-              label={t('mining.field.imei')}
-              description={t('mining.numberHint')}
-              required
-              inputMode="numeric"
-              {...form.getInputProps('imei')}
-            />
-          ) : null}
-          {textFields.map((field, index) => (
-            <TextInput
-              key={field}
-              {...(device !== null && index === 0 ? { 'data-autofocus': true } : {})}
-              label={t(`mining.field.${field}`)}
-              {...form.getInputProps(field)}
-            />
-          ))}
-          <NativeSelect
-            label={t('mining.field.status')}
-            data={miningStatuses.map((value) => ({ value, label: t(`mining.status.${value}`) }))}
-            {...form.getInputProps('status')}
+      error={save.error}
+      conflict={
+        stored === null ? null : (
+          <MiningConflict
+            before={before}
+            mine={toMiningBody(form.values)}
+            theirs={toMiningBody(toMiningForm(stored))}
+            isSaving={save.isPending}
+            onKeepMine={() => saveOver(stored.version)}
+            onTakeTheirs={() => takeTheirs(stored)}
           />
-          {failed?.error == null ? null : <Failure error={failed.error} />}
-          <FormButtons isSaving={create.isPending || update.isPending} onCancel={onClose} />
-        </Stack>
-      </form>
-      {device === null ? null : (
-        <DeleteRecord
-          text={t('mining.deleteText')}
-          error={remove.error}
-          isRunning={remove.isPending}
-          onDelete={() => remove.mutate(device, { onSuccess: onClose })}
+        )
+      }
+      deletion={base === null ? null : <MiningDeletion device={base} onClose={onClose} />}
+      isSaving={save.isPending}
+      onSubmit={form.onSubmit(() => saveOver(base?.version ?? 0))}
+      onClose={onClose}
+    >
+      <MiningFields form={form} isNew={device === null} />
+    </EditorDrawer>
+  );
+}
+
+function MiningFields({ form, isNew }: { form: Form; isNew: boolean }) {
+  const { t } = useTranslation('devices');
+  return (
+    <>
+      {isNew ? (
+        <TextInput
+          data-autofocus
+          label={t('mining.field.imei')}
+          description={t('mining.numberHint')}
+          required
+          inputMode="numeric"
+          {...form.getInputProps('imei')}
         />
-      )}
-    </Drawer>
+      ) : null}
+      {miningTextFields.map((field, index) => (
+        <TextInput
+          key={field}
+          {...(!isNew && index === 0 ? { 'data-autofocus': true } : {})}
+          label={t(`mining.field.${field}`)}
+          {...form.getInputProps(field)}
+        />
+      ))}
+      <NativeSelect
+        label={t('mining.field.status')}
+        data={miningStatuses.map((value) => ({ value, label: t(`mining.status.${value}`) }))}
+        {...form.getInputProps('status')}
+      />
+    </>
+  );
+}
+
+type Body = ReturnType<typeof toMiningBody>;
+
+interface MiningConflictProps {
+  readonly before: Body;
+  readonly mine: Body;
+  readonly theirs: Body;
+  readonly isSaving: boolean;
+  readonly onKeepMine: () => void;
+  readonly onTakeTheirs: () => void;
+}
+
+/** Shows the fields that one of both versions has changed. */
+function MiningConflict({ before, mine, theirs, ...actions }: MiningConflictProps) {
+  const { t } = useTranslation('devices');
+  const changed = { ...changedFields(before, mine), ...changedFields(before, theirs) };
+  const show = (field: keyof Body, body: Body): string =>
+    field === 'status' ? t(`mining.status.${body.status}`) : (body[field] ?? '');
+  const rows = ([...miningTextFields, 'status'] as const)
+    .filter((field) => field in changed)
+    .map((field) => ({ label: t(`mining.field.${field}`), mine: show(field, mine), theirs: show(field, theirs) }));
+  return <RecordConflict rows={rows} {...actions} />;
+}
+
+function MiningDeletion({ device, onClose }: { device: MiningDevice; onClose: () => void }) {
+  const { t } = useTranslation('devices');
+  const remove = useRemoveMiningDevice();
+  return (
+    <DeleteRecord
+      text={t('mining.deleteText')}
+      error={remove.error}
+      isRunning={remove.isPending}
+      onDelete={() => remove.mutate(device, { onSuccess: onClose })}
+    />
   );
 }

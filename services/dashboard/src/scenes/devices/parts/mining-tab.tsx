@@ -2,67 +2,96 @@ import { Badge, Button, Group, NativeSelect, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Age } from '../../../common/ui/age.tsx';
+import { ListStates } from '../../../common/ui/list-states.tsx';
 import { Pages } from '../../../common/ui/pages.tsx';
-import { Empty, Failure, Loading } from '../../../common/ui/states.tsx';
+import { Empty } from '../../../common/ui/states.tsx';
 import { type MiningDevice, type MiningStatus, miningStatuses, pageSize, useMiningDevices } from '../queries.ts';
+import { ClearMiningData } from './clear-mining-data.tsx';
 import { MiningEditor } from './mining-editor.tsx';
 
 /** Lists devices under a mining permit, whose positions a partner reports. */
 export function MiningTab() {
   const { t } = useTranslation('devices');
-  const [text, setText] = useState('');
-  const [status, setStatus] = useState<'' | MiningStatus>('');
+  const [filter, setFilter] = useState<MiningFilter>({ text: '', status: '' });
   const [page, setPage] = useState(1);
   const [edited, setEdited] = useState<MiningDevice | 'new' | null>(null);
-  const devices = useMiningDevices({ text, status, page });
-  const isFiltered = text !== '' || status !== '';
+  const devices = useMiningDevices({ ...filter, page });
+  const isFiltered = filter.text !== '' || filter.status !== '';
   return (
     <section aria-label={t('tab.mining')}>
       <Group justify="space-between" align="flex-end" mb="sm">
+        <MiningFilters
+          filter={filter}
+          onChange={(next) => {
+            setFilter({ ...filter, ...next });
+            setPage(1);
+          }}
+        />
         <Group gap="sm">
-          <TextInput
-            type="search"
-            w={300}
-            aria-label={t('mining.search')}
-            placeholder={t('mining.search')}
-            value={text}
-            onChange={({ currentTarget }) => {
-              setText(currentTarget.value);
-              setPage(1);
-            }}
-          />
-          <NativeSelect
-            aria-label={t('mining.field.status')}
-            data={[
-              { value: '', label: t('mining.allStatuses') },
-              ...miningStatuses.map((value) => ({ value, label: t(`mining.status.${value}`) })),
-            ]}
-            value={status}
-            onChange={({ currentTarget }) => {
-              setStatus(currentTarget.value as '' | MiningStatus);
-              setPage(1);
-            }}
-          />
+          <ClearMiningData />
+          <Button onClick={() => setEdited('new')}>{t('mining.add')}</Button>
         </Group>
-        <Button onClick={() => setEdited('new')}>{t('mining.add')}</Button>
       </Group>
-      {devices.isPending ? <Loading /> : null}
-      {devices.isError ? <Failure error={devices.error} onRetry={() => void devices.refetch()} /> : null}
-      {devices.data?.data.length === 0 ? (
-        <Empty title={t(isFiltered ? 'mining.noMatch' : 'mining.empty')}>
-          {isFiltered ? null : <p>{t('mining.emptyText')}</p>}
-        </Empty>
-      ) : null}
-      {devices.data === undefined || devices.data.data.length === 0 ? null : (
-        <>
-          <MiningTable devices={devices.data.data} onEdit={setEdited} />
-          <Pages page={page} total={devices.data.meta.pagination.total} pageSize={pageSize} onChange={setPage} />
-        </>
-      )}
+      <ListStates
+        query={devices}
+        items={devices.data?.data}
+        empty={
+          <Empty title={t(isFiltered ? 'mining.noMatch' : 'mining.empty')}>
+            {isFiltered ? null : <p>{t('mining.emptyText')}</p>}
+          </Empty>
+        }
+      >
+        {(items) => (
+          <>
+            <MiningTable devices={items} onEdit={setEdited} />
+            <Pages
+              page={page}
+              total={devices.data?.meta.pagination.total ?? 0}
+              pageSize={pageSize}
+              onChange={setPage}
+            />
+          </>
+        )}
+      </ListStates>
       {edited === null ? null : (
         <MiningEditor device={edited === 'new' ? null : edited} onClose={() => setEdited(null)} />
       )}
     </section>
+  );
+}
+
+interface MiningFilter {
+  readonly text: string;
+  readonly status: '' | MiningStatus;
+}
+
+interface MiningFiltersProps {
+  readonly filter: MiningFilter;
+  readonly onChange: (next: Partial<MiningFilter>) => void;
+}
+
+function MiningFilters({ filter, onChange }: MiningFiltersProps) {
+  const { t } = useTranslation('devices');
+  return (
+    <Group gap="sm">
+      <TextInput
+        type="search"
+        w={300}
+        aria-label={t('mining.search')}
+        placeholder={t('mining.search')}
+        value={filter.text}
+        onChange={({ currentTarget }) => onChange({ text: currentTarget.value })}
+      />
+      <NativeSelect
+        aria-label={t('mining.field.status')}
+        data={[
+          { value: '', label: t('mining.allStatuses') },
+          ...miningStatuses.map((value) => ({ value, label: t(`mining.status.${value}`) })),
+        ]}
+        value={filter.status}
+        onChange={({ currentTarget }) => onChange({ status: currentTarget.value as MiningFilter['status'] })}
+      />
+    </Group>
   );
 }
 

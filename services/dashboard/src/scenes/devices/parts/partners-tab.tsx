@@ -2,7 +2,8 @@ import { Alert, Button, Code, Group, Text } from '@mantine/core';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { CopyText } from '../../../common/ui/copy-text.tsx';
-import { Empty, Failure, Loading } from '../../../common/ui/states.tsx';
+import { ListStates } from '../../../common/ui/list-states.tsx';
+import { Empty } from '../../../common/ui/states.tsx';
 import { type Partner, type PartnerWithToken, usePartners } from '../queries.ts';
 import { PartnerEditor } from './partner-editor.tsx';
 
@@ -19,16 +20,17 @@ export function PartnersTab() {
         <Button onClick={() => setEdited('new')}>{t('partners.add')}</Button>
       </Group>
       {created === null ? null : <TokenOnce partner={created} onClose={() => setCreated(null)} />}
-      {partners.isPending ? <Loading /> : null}
-      {partners.isError ? <Failure error={partners.error} onRetry={() => void partners.refetch()} /> : null}
-      {partners.data?.length === 0 ? (
-        <Empty title={t('partners.empty')}>
-          <p>{t('partners.emptyText')}</p>
-        </Empty>
-      ) : null}
-      {partners.data === undefined || partners.data.length === 0 ? null : (
-        <PartnerTable partners={partners.data} onEdit={setEdited} />
-      )}
+      <ListStates
+        query={partners}
+        items={partners.data}
+        empty={
+          <Empty title={t('partners.empty')}>
+            <p>{t('partners.emptyText')}</p>
+          </Empty>
+        }
+      >
+        {(items) => <PartnerTable partners={items} onEdit={setEdited} />}
+      </ListStates>
       {edited === null ? null : (
         <PartnerEditor
           partner={edited === 'new' ? null : edited}

@@ -5,7 +5,8 @@ import { useCan } from '../../../common/session/session-context.ts';
 import { AddVehicle } from '../../../common/terminals/add-vehicle.tsx';
 import { FindTerminal } from '../../../common/terminals/find-terminal.tsx';
 import { Age } from '../../../common/ui/age.tsx';
-import { Empty, Failure, Loading } from '../../../common/ui/states.tsx';
+import { ListStates } from '../../../common/ui/list-states.tsx';
+import { Empty } from '../../../common/ui/states.tsx';
 import { type UnassignedDevice, useUnassignedDevices } from '../queries.ts';
 
 type Dialog = { readonly kind: 'find' } | { readonly kind: 'claim'; readonly imei: string };
@@ -25,16 +26,19 @@ export function UnassignedTab() {
           {t('unassigned.find')}
         </Button>
       </Group>
-      {mayList && devices.isPending ? <Loading /> : null}
-      {devices.isError ? <Failure error={devices.error} onRetry={() => void devices.refetch()} /> : null}
-      {devices.data?.length === 0 ? (
-        <Empty title={t('unassigned.empty')}>
-          <p>{t('unassigned.emptyText')}</p>
-        </Empty>
+      {mayList ? (
+        <ListStates
+          query={devices}
+          items={devices.data ?? undefined}
+          empty={
+            <Empty title={t('unassigned.empty')}>
+              <p>{t('unassigned.emptyText')}</p>
+            </Empty>
+          }
+        >
+          {(items) => <DeviceTable devices={items} onClaim={(imei) => setDialog({ kind: 'claim', imei })} />}
+        </ListStates>
       ) : null}
-      {devices.data === undefined || devices.data === null || devices.data.length === 0 ? null : (
-        <DeviceTable devices={devices.data} onClaim={(imei) => setDialog({ kind: 'claim', imei })} />
-      )}
       {dialog?.kind === 'find' ? (
         <FindTerminal onFound={(imei) => setDialog({ kind: 'claim', imei })} onClose={() => setDialog(null)} />
       ) : null}

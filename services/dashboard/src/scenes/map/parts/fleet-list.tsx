@@ -3,13 +3,13 @@ import { IconChevronDown, IconChevronRight, IconFilter } from '@tabler/icons-rea
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { type ReactNode, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import type { NamedGroup } from '../../../common/fleet/folder-tree.ts';
 import { useFormat, useNow } from '../../../common/format/preferences-context.ts';
 import { useLiveStore } from '../../../common/live/live-context.ts';
 import type { LiveVehicle } from '../../../common/live/live-store.ts';
 import type { FleetView } from '../../../common/live/protocol.ts';
 import { Age } from '../../../common/ui/age.tsx';
 import { SeverityMark, StateMark } from '../../../common/ui/marks.tsx';
-import type { NamedGroup } from '../model.ts';
 
 const rowHeight = 44;
 const indentPx = 12;

@@ -2,13 +2,13 @@ import { Button, NativeSelect, TextInput } from '@mantine/core';
 import { IconAlertOctagon, IconX } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
+import type { NamedGroup } from '../../../common/fleet/folder-tree.ts';
 import { fleetSorts, type StateFilter } from '../../../common/live/fleet-query.ts';
 import { useVisibleSlots } from '../../../common/live/live-context.ts';
 import { type FleetView, vehicleStates } from '../../../common/live/protocol.ts';
 import { useCan } from '../../../common/session/session-context.ts';
 import { StateMark } from '../../../common/ui/marks.tsx';
 import { Empty, Loading } from '../../../common/ui/states.tsx';
-import type { NamedGroup } from '../model.ts';
 import type { MapSearch } from '../search.ts';
 import { FleetList } from './fleet-list.tsx';
 

@@ -1,17 +1,20 @@
 import { Button, Checkbox, Popover, Stack } from '@mantine/core';
 import { IconArrowsMaximize, IconMapPinSearch, IconStack2 } from '@tabler/icons-react';
+import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { type OverlayName, overlayNames } from '../../../common/map/overlay-names.ts';
 
 interface MapToolbarProps {
+  /** The menu that draws. */
+  readonly children: ReactNode;
   readonly overlays: readonly OverlayName[];
   readonly onOverlays: (overlays: readonly OverlayName[]) => void;
   readonly onFit: () => void;
   readonly onNearest: () => void;
 }
 
-/** Offers layers, fit, and the nearest vehicles to the middle of the map. */
-export function MapToolbar({ overlays, onOverlays, onFit, onNearest }: MapToolbarProps) {
+/** Offers layers, drawing, fit, and the nearest vehicles to the middle of the map. */
+export function MapToolbar({ children, overlays, onOverlays, onFit, onNearest }: MapToolbarProps) {
   const { t } = useTranslation('map');
   const toggle = (name: OverlayName): void =>
     onOverlays(overlays.includes(name) ? overlays.filter((each) => each !== name) : [...overlays, name]);
@@ -36,6 +39,7 @@ export function MapToolbar({ overlays, onOverlays, onFit, onNearest }: MapToolba
           </Stack>
         </Popover.Dropdown>
       </Popover>
+      {children}
       <Button size="xs" variant="default" leftSection={<IconArrowsMaximize size={16} aria-hidden />} onClick={onFit}>
         {t('fit')}
       </Button>
