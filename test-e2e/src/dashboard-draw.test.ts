@@ -73,7 +73,9 @@ describe('the live map', () => {
     await pointer.waitUntilDrawing();
     await pointer.click(middle);
     await pointer.click([22.535, 114.049]);
-    await panel('Geofence').getByRole('button', { name: /^Centre/ }).waitFor();
+    await panel('Geofence')
+      .getByRole('button', { name: /^Centre/ })
+      .waitFor();
     await panel('Geofence').getByLabel('Name').fill('Yard');
     const stored = await save('Geofence');
     expect(stored).toMatchObject({ name: 'Yard', type: 'circle' });
@@ -115,7 +117,9 @@ describe('the live map', () => {
     const stored = await client.requestData(`/geofences/${idOfEdit()}`);
     expect(stored).toMatchObject({ name: 'Keyboard', type: 'polygon' });
     const latitudes = (stored['coordinates'] as MapPosition[]).map(([latitude]) => latitude);
-    const movedM = latitudes.map((latitude) => Math.abs(latitude - Number(before) - 10 / metresPerDegree) * metresPerDegree);
+    const movedM = latitudes.map(
+      (latitude) => Math.abs(latitude - Number(before) - 10 / metresPerDegree) * metresPerDegree,
+    );
     expect(Math.min(...movedM)).toBeLessThan(1);
     await close('Geofence');
   });
@@ -124,8 +128,11 @@ describe('the live map', () => {
     await chooseInMenu('Route');
     await pointer.waitUntilDrawing();
     const end: MapPosition = [22.531, 114.051];
-    for (const waypoint of [[22.541, 114.04], [22.536, 114.05], end, end] as MapPosition[]) await pointer.click(waypoint);
-    await panel('Route').getByRole('button', { name: /^Corner 3/ }).waitFor();
+    for (const waypoint of [[22.541, 114.04], [22.536, 114.05], end, end] as MapPosition[])
+      await pointer.click(waypoint);
+    await panel('Route')
+      .getByRole('button', { name: /^Corner 3/ })
+      .waitFor();
     await panel('Route').getByRole('region', { name: 'Route', exact: true }).getByLabel('Name').fill('Harbour run');
     const stored = await save('Route');
     expect(stored['name']).toBe('Harbour run');

@@ -36,7 +36,8 @@ afterEach(() => expect(browser.faults).toEqual([]));
 const tree = (): Locator => page.getByRole('list', { name: 'Groups', exact: true });
 const group = (name: string): Locator => tree().getByRole('link', { name: new RegExp(`^${name}`) });
 const vehicle = (name: string): Locator => page.getByRole('list', { name: 'Vehicles' }).getByLabel(name);
-const row = (name: string): Locator => page.getByRole('list', { name: 'Vehicles' }).getByRole('listitem').filter({ hasText: name });
+const row = (name: string): Locator =>
+  page.getByRole('list', { name: 'Vehicles' }).getByRole('listitem').filter({ hasText: name });
 
 const findGroup = async (name: string): Promise<PlatformRecord> => {
   const found = (await client.listAll('/vehicle-groups')).find((each) => each['name'] === name);

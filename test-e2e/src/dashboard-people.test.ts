@@ -178,7 +178,11 @@ describe('mining devices and partners', () => {
     const [partner] = await client.listAll('/partners');
     await client.update(`/partners/${partner?.['id']}`, { imei_prefixes: ['8684'] });
     await dialog().getByRole('button', { name: 'Save' }).click();
-    expect(await dialog().getByRole('row', { name: /Numbers that begin with/ }).innerText()).toMatch(/8683\s+8684/);
+    expect(
+      await dialog()
+        .getByRole('row', { name: /Numbers that begin with/ })
+        .innerText(),
+    ).toMatch(/8683\s+8684/);
     await dialog().getByRole('button', { name: 'Take theirs' }).click();
     await dialog().getByRole('alert').waitFor({ state: 'detached' });
     expect(await dialog().getByLabel('Numbers that begin with').inputValue()).toBe('8684');

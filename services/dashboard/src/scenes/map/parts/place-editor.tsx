@@ -5,7 +5,7 @@ import { NewGeofence } from '../../../common/geofences/new-geofence.tsx';
 import type { ShapeState } from '../../../common/places/use-shape.ts';
 import type { Preview } from '../../../common/routes/preview.ts';
 import { NewRoute, RoutePanel } from '../../../common/routes/route-panel.tsx';
-import type { Edit } from '../search.ts';
+import { type Edit, formatEdit } from '../search.ts';
 import '../../../common/places/places.css';
 
 export interface PlaceEditorProps {
@@ -23,11 +23,11 @@ export function PlaceEditor({ edit, editing, onPreview, onEdit }: PlaceEditorPro
   const close = (): void => onEdit(null);
   const open = (created: number): void => onEdit({ ...edit, id: created });
   return (
-    <section className="map-panel map-editor places-side card" aria-label={t(`edit.${kind}`)}>
+    // Another place begins at the top of the panel.
+    <section key={formatEdit(edit)} className="map-panel map-editor places-side card" aria-label={t(`edit.${kind}`)}>
       <CloseButton className="map-editor-close" aria-label={t('common:action.close')} onClick={close} />
       {kind === 'geofence' && id === null ? (
         <NewGeofence
-          key={shape}
           kind={shape}
           editing={editing}
           onKind={(other) => onEdit({ ...edit, shape: other })}
@@ -35,14 +35,12 @@ export function PlaceEditor({ edit, editing, onPreview, onEdit }: PlaceEditorPro
           onCancel={close}
         />
       ) : null}
-      {kind === 'geofence' && id !== null ? (
-        <GeofenceEditor key={id} id={id} editing={editing} onClose={close} />
-      ) : null}
+      {kind === 'geofence' && id !== null ? <GeofenceEditor id={id} editing={editing} onClose={close} /> : null}
       {kind === 'route' && id === null ? (
         <NewRoute editing={editing} onPreview={onPreview} onCreated={open} onCancel={close} />
       ) : null}
       {kind === 'route' && id !== null ? (
-        <RoutePanel key={id} id={id} editing={editing} onPreview={onPreview} onClose={close} />
+        <RoutePanel id={id} editing={editing} onPreview={onPreview} onClose={close} />
       ) : null}
     </section>
   );
