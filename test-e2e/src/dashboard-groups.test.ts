@@ -136,7 +136,7 @@ describe('the groups of an account', () => {
 
   it('offer both versions when somebody else has changed the group', async () => {
     browser.expectStatus(412);
-    const { id } = await findGroup('Kochi port');
+    const id = Number((await findGroup('Kochi port'))['id']);
     const form = page.getByRole('form', { name: 'Record' });
     await form.getByLabel('Name').fill('Mine');
     await client.update(`/vehicle-groups/${id}`, { name: 'Theirs', description: 'Pier 4' });

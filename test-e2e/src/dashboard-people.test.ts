@@ -124,7 +124,7 @@ describe('mining devices and partners', () => {
     await waitForFocus();
     await dialog().getByLabel('Site').fill('Mine');
     const [device] = (await client.request('/mining-devices/list', {}))['data'] as PlatformRecord[];
-    await client.update(`/mining-devices/${device?.['id']}`, { site: 'Theirs', owner_name: 'Quarry Ltd' });
+    await client.update(`/mining-devices/${Number(device?.['id'])}`, { site: 'Theirs', owner_name: 'Quarry Ltd' });
     await dialog().getByRole('button', { name: 'Save' }).click();
     const conflict = dialog().getByRole('row', { name: /Site/ });
     await conflict.waitFor();
@@ -176,7 +176,7 @@ describe('mining devices and partners', () => {
     await waitForFocus();
     await dialog().getByLabel('Numbers that begin with').fill('8683');
     const [partner] = await client.listAll('/partners');
-    await client.update(`/partners/${partner?.['id']}`, { imei_prefixes: ['8684'] });
+    await client.update(`/partners/${Number(partner?.['id'])}`, { imei_prefixes: ['8684'] });
     await dialog().getByRole('button', { name: 'Save' }).click();
     expect(
       await dialog()

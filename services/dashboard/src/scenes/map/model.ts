@@ -34,7 +34,7 @@ export function boundsOfPlace(
   const { features } = kind === 'geofence' ? geofences : routes;
   const geometry = features.find(({ properties }) => properties?.['id'] === id)?.geometry;
   if (id === null || geometry === undefined || !('coordinates' in geometry)) return null;
-  const numbers = geometry.coordinates.flat(3) as number[];
+  const numbers = (geometry.coordinates as unknown[]).flat(3).map(Number);
   // Longitude and latitude alternate.
   const [longitudes, latitudes] = [0, 1].map((odd) => numbers.filter((_, index) => index % 2 === odd));
   if (longitudes === undefined || latitudes === undefined || latitudes.length === 0) return null;

@@ -26,7 +26,7 @@ export function GroupConflict({ base, mine, stored, groups, ...actions }: GroupC
   const changed = { ...changedFields(before, own), ...changedFields(before, theirs) };
   const show = (field: (typeof fields)[number], value: unknown): string => {
     if (field === 'parent_group') return groups.find(({ id }) => id === value)?.name ?? t('topLevel');
-    return Array.isArray(value) ? value.join(', ') : String(value ?? '');
+    return Array.isArray(value) ? value.join(', ') : typeof value === 'string' ? value : '';
   };
   const rows = fields
     .filter((field) => field in changed)
