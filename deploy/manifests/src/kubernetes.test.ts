@@ -329,6 +329,7 @@ describeRendered('the production overlay', () => {
     expect(configuration).toContain('sync_interval: always');
     const settings = manifests.find(({ data }) => data?.['JETSTREAM_REPLICAS'] !== undefined)?.data;
     expect(settings?.['JETSTREAM_REPLICAS']).toBe('3');
+    expect(configuration).toContain(`server_tags: ["${settings?.['JETSTREAM_PLACEMENT_TAGS'] ?? ''}"]`);
     expect(
       manifests.find(({ kind, metadata }) => kind === 'StatefulSet' && metadata.name === 'nats')?.spec.replicas,
     ).toBe(3);

@@ -1,6 +1,11 @@
-import { RedisSentinels, waitFor } from '@fleet/testing';
+import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { RedisSentinels, selfSigned, waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { connectRedis, pingRedis, type Redis } from './redis.ts';
+import { connectRedis, createRedisClient, pingRedis, type Redis } from './redis.ts';
 import { parseSentinelUrl } from './redis-sentinel.ts';
 
 // A failover of real servers on a machine that may be busy.
@@ -16,9 +21,22 @@ describe('a URL of sentinels', () => {
         { host: 'b', port: 26_379 },
       ],
       masterName: 'fleet',
-      username: 'user',
-      password: 'p@ss',
+      credentials: { username: 'user', password: 'p@ss' },
+      sentinelCredentials: {},
+      isEncrypted: false,
     });
+  });
+
+  it('names the credentials of the sentinels, and the encryption', () => {
+    expect(parseSentinelUrl('rediss+sentinel://a:1/fleet?sentinel_username=u&sentinel_password=p%26q')).toMatchObject({
+      credentials: {},
+      sentinelCredentials: { username: 'u', password: 'p&q' },
+      isEncrypted: true,
+    });
+  });
+
+  it('is refused with an unknown parameter', () => {
+    expect(() => parseSentinelUrl('redis+sentinel://a:1/fleet?password=x')).toThrow('unknown parameter password');
   });
 
   it('is refused without the name of the master', () => {
@@ -80,5 +98,83 @@ describe('Redis with three sentinels', () => {
     await waitForFailover();
     await waitFor(() => pingRedis(redis), 'the successor', timeoutMs);
     expect(await redis.get('b')).toBe('changed');
+  });
+});
+
+describe('Redis with passwords of servers and sentinels', () => {
+  let servers: RedisSentinels;
+  beforeAll(async () => {
+    servers = await RedisSentinels.start({ password: 'data-password', sentinelPassword: 'sentinel-password' });
+  });
+  afterAll(() => servers?.remove());
+
+  it('is used with both, and after a failover', async () => {
+    const redis = await connectRedis(servers.url, { name: 'sentinel-test', onError: () => undefined });
+    await redis.set('a', '1');
+    expect(await redis.sendCommand(['WAIT', '2', '60000'])).toBe(2);
+    const { waitForFailover } = await servers.killMaster();
+    await waitForFailover();
+    await waitFor(() => pingRedis(redis), 'the successor', timeoutMs);
+    expect(await redis.get('a')).toBe('1');
+    redis.destroy();
+  });
+
+  it.each([
+    ['of the sentinels', (url: string) => url.replace('sentinel-password', 'wrong')],
+    ['of the servers', (url: string) => url.replace('data-password', 'wrong')],
+  ])('is refused with a wrong password %s', async (_which, change) => {
+    const errors: unknown[] = [];
+    const redis = createRedisClient(change(servers.url), {
+      name: 'sentinel-test',
+      onError: (error) => errors.push(error),
+    });
+    await waitFor(() => errors.some((error) => /WRONGPASS|NOAUTH/.test(String(error))), 'the refusal', timeoutMs);
+    expect(redis.isReady).toBe(false);
+    redis.destroy();
+  });
+});
+
+describe('Redis with TLS', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'fleet-redis-tls-'));
+  const files = { certFile: join(folder, 'cert.pem'), keyFile: join(folder, 'key.pem') };
+  let servers: RedisSentinels;
+  beforeAll(async () => {
+    const { cert, key } = selfSigned();
+    writeFileSync(files.certFile, cert);
+    writeFileSync(files.keyFile, key);
+    servers = await RedisSentinels.start({
+      password: 'data-password',
+      sentinelPassword: 'sentinel-password',
+      tls: files,
+    });
+  });
+  afterAll(async () => {
+    await servers?.remove();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  const script = `
+    const { connectRedis } = await import('@fleet/storage');
+    const redis = await connectRedis(process.env.REDIS_URL, { name: 'tls', onError: (error) => {
+      console.log(error.code ?? error.message);
+      process.exit(1);
+    } });
+    await redis.set('a', 'encrypted');
+    console.log(await redis.get('a'));
+    process.exit(0);`;
+
+  /** Node.js reads NODE_EXTRA_CA_CERTS at its start. */
+  const run = async (env: Record<string, string>): Promise<string> => {
+    const options = {
+      cwd: join(process.cwd(), 'libs/storage'),
+      env: { ...process.env, REDIS_URL: servers.url, ...env },
+    };
+    const result = promisify(execFile)(process.execPath, ['--input-type=module', '-e', script], options);
+    return (await result.catch((error: { stdout: string }) => error)).stdout.trim();
+  };
+
+  it('is used with the authority of NODE_EXTRA_CA_CERTS, and refused without it', async () => {
+    expect(await run({ NODE_EXTRA_CA_CERTS: files.certFile })).toBe('encrypted');
+    expect(await run({})).toMatch(/SELF_SIGNED|UNABLE_TO_VERIFY/);
   });
 });

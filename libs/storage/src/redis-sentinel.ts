@@ -4,7 +4,9 @@ import { createClient } from 'redis';
 import { clientSettings, type Redis, type RedisOptions, reconnectDelayMs, socketSettings } from './redis-client.ts';
 
 const defaultSentinelPort = 26_379;
-const urlPattern = /^redis\+sentinel:\/\/(?:([^@/]*)@)?([^@/?#]+)\/([^/?#]+)$/;
+const urlPattern = /^(rediss?)\+sentinel:\/\/(?:([^@/]*)@)?([^@/?#]+)\/([^/?#]+)(?:\?([^#]*))?$/;
+/** Parameters of the query: credentials of the sentinels. */
+const parameterNames = ['sentinel_username', 'sentinel_password'] as const;
 
 interface Address {
   readonly host: string;
@@ -16,27 +18,51 @@ interface SentinelUrl {
   readonly sentinels: readonly Address[];
   readonly masterName: string;
   /** Of the servers with data. */
+  readonly credentials: Credentials;
+  readonly sentinelCredentials: Credentials;
+  /** Whether all connections are encrypted. */
+  readonly isEncrypted: boolean;
+}
+
+interface Credentials {
   readonly username?: string;
   readonly password?: string;
 }
 
 /**
- * Parses `redis+sentinel://[user:password@]host:port,host:port/master-name`. Returns undefined for a URL of another
- * kind; throws a TypeError for an incomplete one.
+ * Parses `redis+sentinel://[user:password@]host:port,host:port/master-name[?sentinel_password=...]`; `rediss+sentinel`
+ * is the same with TLS. Returns undefined for a URL of another kind; throws a TypeError for an invalid one.
  */
 export function parseSentinelUrl(url: string): SentinelUrl | undefined {
-  if (!url.startsWith('redis+sentinel:')) return undefined;
-  const [, credentials, hosts, masterName] = urlPattern.exec(url) ?? [];
+  if (!/^rediss?\+sentinel:/.test(url)) return undefined;
+  const [, scheme, credentials = '', hosts, masterName, query] = urlPattern.exec(url) ?? [];
   if (hosts === undefined || masterName === undefined)
     throw new TypeError('The URL of the sentinels must be redis+sentinel://host:port,host:port/master-name.');
-  const [username, password] = (credentials ?? '').split(':').map(decodeURIComponent);
+  const [username, password] = credentials.split(':').map(decodeURIComponent);
+  const parameters = parseQuery(query);
   return {
     sentinels: hosts.split(',').map(parseAddress),
     masterName: decodeURIComponent(masterName),
-    ...(username ? { username } : {}),
-    ...(password ? { password } : {}),
+    credentials: toCredentials(username, password),
+    sentinelCredentials: toCredentials(parameters.get('sentinel_username'), parameters.get('sentinel_password')),
+    isEncrypted: scheme === 'rediss',
   };
 }
+
+function parseQuery(query = ''): URLSearchParams {
+  const parameters = new URLSearchParams(query);
+  for (const name of parameters.keys())
+    if (!parameterNames.some((known) => known === name))
+      throw new TypeError(
+        `The URL of the sentinels has an unknown parameter ${name}: use ${parameterNames.join(', ')}.`,
+      );
+  return parameters;
+}
+
+const toCredentials = (username: string | null = null, password: string | null = null): Credentials => ({
+  ...(username ? { username } : {}),
+  ...(password ? { password } : {}),
+});
 
 function parseAddress(text: string): Address {
   const { hostname, port } = new URL(`redis://${text.trim()}`);
@@ -149,13 +175,16 @@ class MasterFollower {
     return { ended };
   }
 
+  /** Certificates are verified with the authorities of Node.js and NODE_EXTRA_CA_CERTS. */
+  get #encryption(): { readonly tls?: true } {
+    return this.#url.isEncrypted ? { tls: true } : {};
+  }
+
   #createClient({ host, port }: Address): Redis {
-    const { username, password } = this.#url;
     const client = createClient({
       ...clientSettings(this.#options.name),
-      ...(username === undefined ? {} : { username }),
-      ...(password === undefined ? {} : { password }),
-      socket: { host, port, ...socketSettings, reconnectStrategy: false },
+      ...this.#url.credentials,
+      socket: { host, port, ...socketSettings, ...this.#encryption, reconnectStrategy: false },
     });
     client.on('error', this.#options.onError);
     return client;
@@ -173,7 +202,8 @@ class MasterFollower {
     const client = createClient({
       disableOfflineQueue: true,
       commandOptions: { timeout: socketSettings.connectTimeout },
-      socket: { ...sentinel, ...socketSettings, reconnectStrategy: false },
+      ...this.#url.sentinelCredentials,
+      socket: { ...sentinel, ...socketSettings, ...this.#encryption, reconnectStrategy: false },
     });
     client.on('error', this.#options.onError);
     try {

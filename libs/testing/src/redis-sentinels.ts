@@ -1,4 +1,5 @@
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
+import { connect as connectEncrypted } from 'node:tls';
 import { ServerProcess } from './server-process.ts';
 import { waitFor } from './wait-for.ts';
 
@@ -8,39 +9,83 @@ const downAfterMs = 5_000;
 /** A failover takes this long on a machine under load. */
 const failoverTimeoutMs = 120_000;
 
+/** How clients connect. */
+interface SentinelsOptions {
+  /** Of the servers with data. */
+  readonly password?: string;
+  readonly sentinelPassword?: string;
+  /** Files with a certificate of 127.0.0.1 and its key: all connections are encrypted. */
+  readonly tls?: { readonly certFile: string; readonly keyFile: string };
+}
+
 /** Runs a Redis master with two replicas and three sentinels, each of which may be killed. */
 export class RedisSentinels {
   readonly #servers: readonly ServerProcess[];
   readonly #sentinels: readonly ServerProcess[];
+  readonly #options: SentinelsOptions;
   readonly #killed: ServerProcess[] = [];
 
-  private constructor(servers: readonly ServerProcess[], sentinels: readonly ServerProcess[]) {
+  private constructor(
+    servers: readonly ServerProcess[],
+    sentinels: readonly ServerProcess[],
+    options: SentinelsOptions,
+  ) {
     this.#servers = servers;
     this.#sentinels = sentinels;
+    this.#options = options;
   }
 
-  static async start(): Promise<RedisSentinels> {
-    const master = await (await ServerProcess.redis()).start();
+  static async start(options: SentinelsOptions = {}): Promise<RedisSentinels> {
+    const { password, sentinelPassword, tls } = options;
+    const tlsSettings: readonly (readonly [string, string])[] =
+      tls === undefined
+        ? []
+        : [
+            ['tls-cert-file', tls.certFile],
+            ['tls-key-file', tls.keyFile],
+            ['tls-ca-cert-file', tls.certFile],
+            ['tls-auth-clients', 'no'],
+            ['tls-replication', 'yes'],
+          ];
+    const serverArguments = (port: number): readonly string[] => [
+      ...(tls === undefined ? [] : ['--port', '0', '--tls-port', String(port)]),
+      ...tlsSettings.flatMap(([name, value]) => [`--${name}`, value]),
+      ...(password === undefined ? [] : ['--requirepass', password, '--masterauth', password]),
+    ];
+    const master = await (await ServerProcess.redis(serverArguments)).start();
     const replicas = await Promise.all(
-      [1, 2].map(() => ServerProcess.redis(['--replicaof', '127.0.0.1', `${master.port}`])),
+      [1, 2].map(() =>
+        ServerProcess.redis((port) => [...serverArguments(port), '--replicaof', '127.0.0.1', `${master.port}`]),
+      ),
     );
     await Promise.all(replicas.map((replica) => replica.start()));
     const lines = [
+      ...(tls === undefined ? [] : ['port 0']),
+      ...tlsSettings.map(([name, value]) => `${name} ${value}`),
+      ...(sentinelPassword === undefined
+        ? []
+        : [`requirepass ${sentinelPassword}`, `sentinel sentinel-pass ${sentinelPassword}`]),
       `sentinel monitor ${masterName} 127.0.0.1 ${master.port} 2`,
       `sentinel down-after-milliseconds ${masterName} ${downAfterMs}`,
       `sentinel failover-timeout ${masterName} 30000`,
+      ...(password === undefined ? [] : [`sentinel auth-pass ${masterName} ${password}`]),
     ];
-    const sentinels = await Promise.all([1, 2, 3].map(() => ServerProcess.sentinel(lines)));
+    const portSetting = tls === undefined ? 'port' : 'tls-port';
+    const sentinels = await Promise.all([1, 2, 3].map(() => ServerProcess.sentinel(lines, portSetting)));
     await Promise.all(sentinels.map((sentinel) => sentinel.start()));
-    const started = new RedisSentinels([master, ...replicas], sentinels);
+    const started = new RedisSentinels([master, ...replicas], sentinels, options);
     for (const { port } of sentinels)
-      await waitFor(() => knowsOthers(port), 'the sentinels to know each other', failoverTimeoutMs);
+      await waitFor(() => started.#knowsOthers(port), 'the sentinels to know each other', failoverTimeoutMs);
     return started;
   }
 
   /** URL of the product's setting. */
   get url(): string {
-    return `redis+sentinel://${this.#sentinels.map(({ port }) => `127.0.0.1:${port}`).join(',')}/${masterName}`;
+    const { password, sentinelPassword, tls } = this.#options;
+    const hosts = this.#sentinels.map(({ port }) => `127.0.0.1:${port}`).join(',');
+    const credentials = password === undefined ? '' : `:${password}@`;
+    const query = sentinelPassword === undefined ? '' : `?sentinel_password=${sentinelPassword}`;
+    return `redis${tls === undefined ? '' : 's'}+sentinel://${credentials}${hosts}/${masterName}${query}`;
   }
 
   /** Kills one sentinel. */
@@ -70,11 +115,30 @@ export class RedisSentinels {
   /** Returns the port of the master that the sentinels name. */
   async readMasterPort(): Promise<number> {
     for (const { port } of this.#sentinels) {
-      const reply = await request(port, `SENTINEL GET-MASTER-ADDR-BY-NAME ${masterName}`).catch(() => '');
+      const reply = await this.#request(port, `SENTINEL GET-MASTER-ADDR-BY-NAME ${masterName}`).catch(() => '');
       const masterPort = Number(/\r\n\$\d+\r\n(\d+)\r\n/.exec(reply)?.[1]);
       if (masterPort > 0) return masterPort;
     }
     throw new Error('No sentinel knows the master.');
+  }
+
+  async #knowsOthers(port: number): Promise<boolean> {
+    const info = await this.#request(port, 'INFO sentinel').catch(() => '');
+    return /slaves=2,sentinels=3/.test(info);
+  }
+
+  /** Sends a command to a sentinel. */
+  #request(port: number, command: string): Promise<string> {
+    const { sentinelPassword, tls } = this.#options;
+    const target = { host: '127.0.0.1', port };
+    const commands = [...(sentinelPassword === undefined ? [] : [`AUTH ${sentinelPassword}`]), command];
+    return exchange(
+      (onConnect) =>
+        tls === undefined
+          ? connect(target, onConnect)
+          : connectEncrypted({ ...target, rejectUnauthorized: false }, onConnect),
+      commands,
+    );
   }
 
   async remove(): Promise<void> {
@@ -82,15 +146,10 @@ export class RedisSentinels {
   }
 }
 
-async function knowsOthers(port: number): Promise<boolean> {
-  const info = await request(port, 'INFO sentinel').catch(() => '');
-  return /slaves=2,sentinels=3/.test(info);
-}
-
-/** Sends an inline command, and returns the reply of the protocol. */
-function request(port: number, command: string): Promise<string> {
+/** Sends inline commands, and returns the replies of the protocol. */
+function exchange(open: (onConnect: () => void) => Socket, commands: readonly string[]): Promise<string> {
   return new Promise((resolve, reject) => {
-    const socket = connect(port, '127.0.0.1', () => socket.end(`${command}\r\nQUIT\r\n`));
+    const socket = open(() => socket.end(`${[...commands, 'QUIT'].join('\r\n')}\r\n`));
     let reply = '';
     socket.setTimeout(5_000, () => socket.destroy(new Error('The sentinel did not respond.')));
     socket.on('data', (data) => {

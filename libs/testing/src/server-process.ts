@@ -33,7 +33,7 @@ export class ServerProcess {
   }
 
   /** A Redis server without persistence. */
-  static redis = (more: readonly string[] = []): Promise<ServerProcess> =>
+  static redis = (more: readonly string[] | ((port: number) => readonly string[]) = []): Promise<ServerProcess> =>
     ServerProcess.#create('REDIS_SERVER_BIN', (port, dir) => [
       '--bind',
       '127.0.0.1',
@@ -45,14 +45,14 @@ export class ServerProcess {
       'no',
       '--dir',
       dir,
-      ...more,
+      ...(typeof more === 'function' ? more(port) : more),
     ]);
 
   /** A sentinel with these lines in its configuration file, which it rewrites. */
-  static sentinel = (lines: readonly string[]): Promise<ServerProcess> =>
+  static sentinel = (lines: readonly string[], portSetting = 'port'): Promise<ServerProcess> =>
     ServerProcess.#create('REDIS_SERVER_BIN', (port, dir) => {
       const file = join(dir, 'sentinel.conf');
-      writeFileSync(file, [`port ${port}`, 'bind 127.0.0.1', `dir ${dir}`, ...lines, ''].join('\n'));
+      writeFileSync(file, [`${portSetting} ${port}`, 'bind 127.0.0.1', `dir ${dir}`, ...lines, ''].join('\n'));
       return [file, '--sentinel'];
     });
 

@@ -68,7 +68,15 @@ export function probe(kind: ServerKind, host: string, port: number): Promise<boo
 
 const defaultPorts: Record<ServerKind, number> = { nats: 4222, redis: 6379, mongodb: 27_017 };
 
-const unprobedSchemes = new Set(['tls:', 'ws:', 'wss:', 'rediss:', 'redis+sentinel:', 'mongodb+srv:']);
+const unprobedSchemes = new Set([
+  'tls:',
+  'ws:',
+  'wss:',
+  'rediss:',
+  'redis+sentinel:',
+  'rediss+sentinel:',
+  'mongodb+srv:',
+]);
 
 /**
  * Returns whether the server of a URL from the environment responds. Encrypted URLs and those that need a lookup

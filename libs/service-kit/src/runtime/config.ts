@@ -113,7 +113,7 @@ export function redactConfig<S extends EnvSchema>(schema: S, config: ConfigOf<S>
       if (value !== undefined && variable.secret === true) return [name, 'set'];
       // A connection URL may contain a password, in each of several; a comma may be part of it.
       if (typeof value === 'string' && /_(?:URL|ENDPOINT)$/.test(name))
-        return [name, value.replace(/\/\/[^/?#\s]*@/g, '//***@')];
+        return [name, value.replace(/\/\/[^/?#\s]*@/g, '//***@').replace(/(password=)[^&#\s]*/gi, '$1***')];
       return [name, value];
     }),
   );
@@ -143,7 +143,8 @@ export const commonEnv = envSchema({
   REDIS_URL: {
     type: 'string',
     default: 'redis://127.0.0.1:16379',
-    description: 'Redis server, or redis+sentinel://host:port,host:port/master-name',
+    description:
+      'Redis server, or redis+sentinel://host:port,host:port/master-name; with TLS rediss:// or rediss+sentinel://',
   },
   MONGODB_URL: {
     type: 'string',
