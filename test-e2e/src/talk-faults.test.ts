@@ -45,6 +45,13 @@ describe('a refused talk', () => {
     expect(await findTalkStatus(talkUrl(asleep))).toBe(504);
   });
 
+  it('is 502 with the codec for a terminal that plays one that talk does not support', async () => {
+    const terminal = await harness.startTerminal({ camera: { video: 'h264', audio: 'aac' } });
+    await expect(Talker.open(talkUrl(terminal))).rejects.toThrow(
+      /^502 .*The camera plays AAC \(payload type 19\), which talk does not support/,
+    );
+  });
+
   it('is 409 for a second talker, who may take over by force', async () => {
     const terminal = await harness.startTerminal();
     const first = await talk(terminal);
