@@ -5491,6 +5491,15 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "name": "Ann Thomas",
+                 *       "email": "ann@fleet.example",
+                 *       "phone_number": "+919876543210",
+                 *       "password": "correct horse battery",
+                 *       "account_name": "Malabar Logistics"
+                 *     }
+                 */
                 "application/json": {
                     name: string;
                     /** @example ann@fleet.example */
@@ -5521,6 +5530,37 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "token_type": "Bearer",
+                     *         "access_token": "eyJhbGciOiJFZERTQSJ9.eyJhdWQiOiJhcGkiLCJzdWIiOiI1In0.c2lnbmF0dXJl",
+                     *         "expires_in": 3600,
+                     *         "refresh_token": "rt_4fXh2mPq7RtY9wZb3NcKds",
+                     *         "refresh_expires_in": 2592000,
+                     *         "user": {
+                     *           "id": 5,
+                     *           "created_at": "2026-01-12T06:00:00.000Z",
+                     *           "updated_at": "2026-01-30T17:42:10.000Z",
+                     *           "version": 7,
+                     *           "account_id": 3,
+                     *           "name": "Ann Thomas",
+                     *           "email": "ann@fleet.example",
+                     *           "phone_number": "+919876543210",
+                     *           "role": "manager",
+                     *           "can_view_video": true,
+                     *           "language": "en",
+                     *           "timezone": "Asia/Kolkata",
+                     *           "two_factor_enabled": false,
+                     *           "disabled": false,
+                     *           "last_login_at": "2026-01-31T08:15:30.000Z"
+                     *         }
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["TokenSet"];
                         meta?: {
@@ -5640,6 +5680,13 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "identifier": "ann@fleet.example",
+                 *       "password": "correct horse battery",
+                 *       "code": "123456"
+                 *     }
+                 */
                 "application/json": {
                     /** @description E-mail or phone number. */
                     identifier: string;
@@ -5665,6 +5712,37 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "token_type": "Bearer",
+                     *         "access_token": "eyJhbGciOiJFZERTQSJ9.eyJhdWQiOiJhcGkiLCJzdWIiOiI1In0.c2lnbmF0dXJl",
+                     *         "expires_in": 3600,
+                     *         "refresh_token": "rt_4fXh2mPq7RtY9wZb3NcKds",
+                     *         "refresh_expires_in": 2592000,
+                     *         "user": {
+                     *           "id": 5,
+                     *           "created_at": "2026-01-12T06:00:00.000Z",
+                     *           "updated_at": "2026-01-30T17:42:10.000Z",
+                     *           "version": 7,
+                     *           "account_id": 3,
+                     *           "name": "Ann Thomas",
+                     *           "email": "ann@fleet.example",
+                     *           "phone_number": "+919876543210",
+                     *           "role": "manager",
+                     *           "can_view_video": true,
+                     *           "language": "en",
+                     *           "timezone": "Asia/Kolkata",
+                     *           "two_factor_enabled": false,
+                     *           "disabled": false,
+                     *           "last_login_at": "2026-01-31T08:15:30.000Z"
+                     *         }
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["TokenSet"];
                         meta?: {
@@ -5774,6 +5852,11 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "phone_number": "+919876543210"
+                 *     }
+                 */
                 "application/json": {
                     /**
                      * @description International format (E.164). Spaces, dashes and brackets are ignored.
@@ -5794,6 +5877,17 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "phone_number": "+919876543210",
+                     *         "expires_in": 300
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             phone_number: string;
@@ -5886,6 +5980,12 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "phone_number": "+919876543210",
+                 *       "code": "123456"
+                 *     }
+                 */
                 "application/json": {
                     /**
                      * @description International format (E.164). Spaces, dashes and brackets are ignored.
@@ -5915,6 +6015,37 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "token_type": "Bearer",
+                     *         "access_token": "eyJhbGciOiJFZERTQSJ9.eyJhdWQiOiJhcGkiLCJzdWIiOiI1In0.c2lnbmF0dXJl",
+                     *         "expires_in": 3600,
+                     *         "refresh_token": "rt_4fXh2mPq7RtY9wZb3NcKds",
+                     *         "refresh_expires_in": 2592000,
+                     *         "user": {
+                     *           "id": 5,
+                     *           "created_at": "2026-01-12T06:00:00.000Z",
+                     *           "updated_at": "2026-01-30T17:42:10.000Z",
+                     *           "version": 7,
+                     *           "account_id": 3,
+                     *           "name": "Ann Thomas",
+                     *           "email": "ann@fleet.example",
+                     *           "phone_number": "+919876543210",
+                     *           "role": "manager",
+                     *           "can_view_video": true,
+                     *           "language": "en",
+                     *           "timezone": "Asia/Kolkata",
+                     *           "two_factor_enabled": false,
+                     *           "disabled": false,
+                     *           "last_login_at": "2026-01-31T08:15:30.000Z"
+                     *         }
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["TokenSet"];
                         meta?: {
@@ -6024,6 +6155,11 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "identifier": "ann@fleet.example"
+                 *     }
+                 */
                 "application/json": {
                     identifier: string;
                 };
@@ -6040,6 +6176,14 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {},
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: Record<string, never>;
                         meta?: {
@@ -6129,6 +6273,11 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "token": "pt_4fXh2mPq7RtY9wZb3NcKds"
+                 *     }
+                 */
                 "application/json": {
                     token: string;
                 };
@@ -6145,6 +6294,19 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "kind": "invitation",
+                     *         "name": "Ann Thomas",
+                     *         "account_name": "Malabar Logistics",
+                     *         "expires_at": "2026-03-01T00:00:00.000Z"
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["TokenCheck"];
                         meta?: {
@@ -6244,6 +6406,12 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "token": "pt_4fXh2mPq7RtY9wZb3NcKds",
+                 *       "password": "correct horse battery"
+                 *     }
+                 */
                 "application/json": {
                     token: string;
                     password: string;
@@ -6261,6 +6429,30 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": 5,
+                     *         "created_at": "2026-01-12T06:00:00.000Z",
+                     *         "updated_at": "2026-01-30T17:42:10.000Z",
+                     *         "version": 7,
+                     *         "account_id": 3,
+                     *         "name": "Ann Thomas",
+                     *         "email": "ann@fleet.example",
+                     *         "phone_number": "+919876543210",
+                     *         "role": "manager",
+                     *         "can_view_video": true,
+                     *         "language": "en",
+                     *         "timezone": "Asia/Kolkata",
+                     *         "two_factor_enabled": false,
+                     *         "disabled": false,
+                     *         "last_login_at": "2026-01-31T08:15:30.000Z"
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["User"];
                         meta?: {
@@ -6360,6 +6552,11 @@ export interface operations {
         };
         requestBody?: {
             content: {
+                /**
+                 * @example {
+                 *       "refresh_token": "rt_4fXh2mPq7RtY9wZb3NcKds"
+                 *     }
+                 */
                 "application/json": {
                     /** @description Absent: the token of the session cookie. */
                     refresh_token?: string;
@@ -6377,6 +6574,37 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "token_type": "Bearer",
+                     *         "access_token": "eyJhbGciOiJFZERTQSJ9.eyJhdWQiOiJhcGkiLCJzdWIiOiI1In0.c2lnbmF0dXJl",
+                     *         "expires_in": 3600,
+                     *         "refresh_token": "rt_4fXh2mPq7RtY9wZb3NcKds",
+                     *         "refresh_expires_in": 2592000,
+                     *         "user": {
+                     *           "id": 5,
+                     *           "created_at": "2026-01-12T06:00:00.000Z",
+                     *           "updated_at": "2026-01-30T17:42:10.000Z",
+                     *           "version": 7,
+                     *           "account_id": 3,
+                     *           "name": "Ann Thomas",
+                     *           "email": "ann@fleet.example",
+                     *           "phone_number": "+919876543210",
+                     *           "role": "manager",
+                     *           "can_view_video": true,
+                     *           "language": "en",
+                     *           "timezone": "Asia/Kolkata",
+                     *           "two_factor_enabled": false,
+                     *           "disabled": false,
+                     *           "last_login_at": "2026-01-31T08:15:30.000Z"
+                     *         }
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["TokenSet"];
                         meta?: {
@@ -6493,6 +6721,37 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "token_type": "Bearer",
+                     *         "access_token": "eyJhbGciOiJFZERTQSJ9.eyJhdWQiOiJhcGkiLCJzdWIiOiI1In0.c2lnbmF0dXJl",
+                     *         "expires_in": 3600,
+                     *         "refresh_token": "rt_4fXh2mPq7RtY9wZb3NcKds",
+                     *         "refresh_expires_in": 2592000,
+                     *         "user": {
+                     *           "id": 5,
+                     *           "created_at": "2026-01-12T06:00:00.000Z",
+                     *           "updated_at": "2026-01-30T17:42:10.000Z",
+                     *           "version": 7,
+                     *           "account_id": 3,
+                     *           "name": "Ann Thomas",
+                     *           "email": "ann@fleet.example",
+                     *           "phone_number": "+919876543210",
+                     *           "role": "manager",
+                     *           "can_view_video": true,
+                     *           "language": "en",
+                     *           "timezone": "Asia/Kolkata",
+                     *           "two_factor_enabled": false,
+                     *           "disabled": false,
+                     *           "last_login_at": "2026-01-31T08:15:30.000Z"
+                     *         }
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["TokenSet"];
                         meta?: {
@@ -6589,6 +6848,14 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {},
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: Record<string, never>;
                         meta?: {
@@ -6695,6 +6962,52 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": 5,
+                     *         "created_at": "2026-01-12T06:00:00.000Z",
+                     *         "updated_at": "2026-01-30T17:42:10.000Z",
+                     *         "version": 7,
+                     *         "account_id": 3,
+                     *         "name": "Ann Thomas",
+                     *         "email": "ann@fleet.example",
+                     *         "phone_number": "+919876543210",
+                     *         "role": "manager",
+                     *         "can_view_video": true,
+                     *         "language": "en",
+                     *         "timezone": "Asia/Kolkata",
+                     *         "two_factor_enabled": false,
+                     *         "disabled": false,
+                     *         "last_login_at": "2026-01-31T08:15:30.000Z",
+                     *         "account": {
+                     *           "id": 3,
+                     *           "created_at": "2026-01-12T06:00:00.000Z",
+                     *           "updated_at": "2026-01-30T17:42:10.000Z",
+                     *           "version": 7,
+                     *           "name": "Malabar Logistics",
+                     *           "status": "active",
+                     *           "dealer_account_id": 2,
+                     *           "timezone": "Asia/Kolkata",
+                     *           "city": "Kochi",
+                     *           "country": "India",
+                     *           "max_streams": 100
+                     *         },
+                     *         "permissions": [
+                     *           "self",
+                     *           "read",
+                     *           "fleet",
+                     *           "sharing",
+                     *           "commands",
+                     *           "video"
+                     *         ],
+                     *         "dashboard_api_key": "fk_9wZb3NcKds4fXh2mPq7RtYQ7Rt"
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["Me"];
                         meta?: {
@@ -6784,6 +7097,11 @@ export interface operations {
         };
         requestBody?: {
             content: {
+                /**
+                 * @example {
+                 *       "code": "123456"
+                 *     }
+                 */
                 "application/json": {
                     /** @description Confirms the secret and enables two-factor log-in. */
                     code?: string | null;
@@ -6801,6 +7119,17 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "secret": "JBSWY3DPEHPK3PXP",
+                     *         "otpauth_url": "otpauth://totp/Fleet:ann@fleet.example?secret=JBSWY3DPEHPK3PXP&issuer=Fleet"
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["TotpSecret"] | components["schemas"]["TwoFactorEnabled"];
                         meta?: {
@@ -6920,6 +7249,11 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "code": "123456"
+                 *     }
+                 */
                 "application/json": {
                     /**
                      * @example 123456
@@ -6940,6 +7274,30 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": 5,
+                     *         "created_at": "2026-01-12T06:00:00.000Z",
+                     *         "updated_at": "2026-01-30T17:42:10.000Z",
+                     *         "version": 7,
+                     *         "account_id": 3,
+                     *         "name": "Ann Thomas",
+                     *         "email": "ann@fleet.example",
+                     *         "phone_number": "+919876543210",
+                     *         "role": "manager",
+                     *         "can_view_video": true,
+                     *         "language": "en",
+                     *         "timezone": "Asia/Kolkata",
+                     *         "two_factor_enabled": false,
+                     *         "disabled": false,
+                     *         "last_login_at": "2026-01-31T08:15:30.000Z"
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["User"];
                         meta?: {
@@ -7075,6 +7433,32 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": 402,
+                     *           "created_at": "2026-01-12T06:00:00.000Z",
+                     *           "updated_at": "2026-01-30T17:42:10.000Z",
+                     *           "version": 7,
+                     *           "ip": "203.0.113.24",
+                     *           "user_agent": "Mozilla/5.0 (X11; Linux x86_64) Firefox/146.0",
+                     *           "last_used_at": "2026-01-31T08:15:30.000Z",
+                     *           "expires_at": "2026-03-01T00:00:00.000Z",
+                     *           "current": true
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "pagination": {
+                     *           "page": 1,
+                     *           "pageSize": 50,
+                     *           "pageCount": 1,
+                     *           "total": 48
+                     *         },
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["Session"][];
                         meta: {
@@ -7181,6 +7565,24 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": 402,
+                     *         "created_at": "2026-01-12T06:00:00.000Z",
+                     *         "updated_at": "2026-01-30T17:42:10.000Z",
+                     *         "version": 7,
+                     *         "ip": "203.0.113.24",
+                     *         "user_agent": "Mozilla/5.0 (X11; Linux x86_64) Firefox/146.0",
+                     *         "last_used_at": "2026-01-31T08:15:30.000Z",
+                     *         "expires_at": "2026-03-01T00:00:00.000Z",
+                     *         "current": true
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["Session"];
                         meta?: {
@@ -7310,6 +7712,38 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": 5,
+                     *           "created_at": "2026-01-12T06:00:00.000Z",
+                     *           "updated_at": "2026-01-30T17:42:10.000Z",
+                     *           "version": 7,
+                     *           "account_id": 3,
+                     *           "name": "Ann Thomas",
+                     *           "email": "ann@fleet.example",
+                     *           "phone_number": "+919876543210",
+                     *           "role": "manager",
+                     *           "can_view_video": true,
+                     *           "language": "en",
+                     *           "timezone": "Asia/Kolkata",
+                     *           "two_factor_enabled": false,
+                     *           "disabled": false,
+                     *           "last_login_at": "2026-01-31T08:15:30.000Z"
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "pagination": {
+                     *           "page": 1,
+                     *           "pageSize": 50,
+                     *           "pageCount": 1,
+                     *           "total": 48
+                     *         },
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["User"][];
                         meta: {
@@ -7412,6 +7846,15 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "name": "Ann Thomas",
+                 *       "email": "ann@fleet.example",
+                 *       "role": "manager",
+                 *       "password": "correct horse battery",
+                 *       "can_view_video": true
+                 *     }
+                 */
                 "application/json": {
                     name: string;
                     email?: string | null;
@@ -7447,6 +7890,34 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": 5,
+                     *         "created_at": "2026-01-12T06:00:00.000Z",
+                     *         "updated_at": "2026-01-30T17:42:10.000Z",
+                     *         "version": 7,
+                     *         "account_id": 3,
+                     *         "name": "Ann Thomas",
+                     *         "email": "ann@fleet.example",
+                     *         "phone_number": "+919876543210",
+                     *         "role": "manager",
+                     *         "can_view_video": true,
+                     *         "language": "en",
+                     *         "timezone": "Asia/Kolkata",
+                     *         "two_factor_enabled": false,
+                     *         "disabled": false,
+                     *         "last_login_at": "2026-01-31T08:15:30.000Z",
+                     *         "invitation": {
+                     *           "status": "sent",
+                     *           "url": null
+                     *         }
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["CreatedUser"];
                         meta?: {
@@ -7599,6 +8070,30 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": 5,
+                     *         "created_at": "2026-01-12T06:00:00.000Z",
+                     *         "updated_at": "2026-01-30T17:42:10.000Z",
+                     *         "version": 7,
+                     *         "account_id": 3,
+                     *         "name": "Ann Thomas",
+                     *         "email": "ann@fleet.example",
+                     *         "phone_number": "+919876543210",
+                     *         "role": "manager",
+                     *         "can_view_video": true,
+                     *         "language": "en",
+                     *         "timezone": "Asia/Kolkata",
+                     *         "two_factor_enabled": false,
+                     *         "disabled": false,
+                     *         "last_login_at": "2026-01-31T08:15:30.000Z"
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["User"];
                         meta?: {
@@ -7706,6 +8201,15 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "name": "Ann Thomas",
+                 *       "role": "manager",
+                 *       "can_view_video": true,
+                 *       "language": "en",
+                 *       "timezone": "Asia/Kolkata"
+                 *     }
+                 */
                 "application/json": {
                     name?: string;
                     email?: string | null;
@@ -7748,6 +8252,30 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": 5,
+                     *         "created_at": "2026-01-12T06:00:00.000Z",
+                     *         "updated_at": "2026-01-30T17:42:10.000Z",
+                     *         "version": 7,
+                     *         "account_id": 3,
+                     *         "name": "Ann Thomas",
+                     *         "email": "ann@fleet.example",
+                     *         "phone_number": "+919876543210",
+                     *         "role": "manager",
+                     *         "can_view_video": true,
+                     *         "language": "en",
+                     *         "timezone": "Asia/Kolkata",
+                     *         "two_factor_enabled": false,
+                     *         "disabled": false,
+                     *         "last_login_at": "2026-01-31T08:15:30.000Z"
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["User"];
                         meta?: {
@@ -7903,6 +8431,30 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": 5,
+                     *         "created_at": "2026-01-12T06:00:00.000Z",
+                     *         "updated_at": "2026-01-30T17:42:10.000Z",
+                     *         "version": 7,
+                     *         "account_id": 3,
+                     *         "name": "Ann Thomas",
+                     *         "email": "ann@fleet.example",
+                     *         "phone_number": "+919876543210",
+                     *         "role": "manager",
+                     *         "can_view_video": true,
+                     *         "language": "en",
+                     *         "timezone": "Asia/Kolkata",
+                     *         "two_factor_enabled": false,
+                     *         "disabled": false,
+                     *         "last_login_at": "2026-01-31T08:15:30.000Z"
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["User"];
                         meta?: {
@@ -8024,6 +8576,13 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "email": "ann@fleet.example",
+                 *       "role": "manager",
+                 *       "name": "Ann Thomas"
+                 *     }
+                 */
                 "application/json": {
                     /** @example ann@fleet.example */
                     email: string;
@@ -8047,6 +8606,34 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": 5,
+                     *         "created_at": "2026-01-12T06:00:00.000Z",
+                     *         "updated_at": "2026-01-30T17:42:10.000Z",
+                     *         "version": 7,
+                     *         "account_id": 3,
+                     *         "name": "Ann Thomas",
+                     *         "email": "ann@fleet.example",
+                     *         "phone_number": "+919876543210",
+                     *         "role": "manager",
+                     *         "can_view_video": true,
+                     *         "language": "en",
+                     *         "timezone": "Asia/Kolkata",
+                     *         "two_factor_enabled": false,
+                     *         "disabled": false,
+                     *         "last_login_at": "2026-01-31T08:15:30.000Z",
+                     *         "invitation": {
+                     *           "status": "sent",
+                     *           "url": null
+                     *         }
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["CreatedUser"];
                         meta?: {
@@ -8199,6 +8786,34 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": 5,
+                     *         "created_at": "2026-01-12T06:00:00.000Z",
+                     *         "updated_at": "2026-01-30T17:42:10.000Z",
+                     *         "version": 7,
+                     *         "account_id": 3,
+                     *         "name": "Ann Thomas",
+                     *         "email": "ann@fleet.example",
+                     *         "phone_number": "+919876543210",
+                     *         "role": "manager",
+                     *         "can_view_video": true,
+                     *         "language": "en",
+                     *         "timezone": "Asia/Kolkata",
+                     *         "two_factor_enabled": false,
+                     *         "disabled": false,
+                     *         "last_login_at": "2026-01-31T08:15:30.000Z",
+                     *         "invitation": {
+                     *           "status": "sent",
+                     *           "url": null
+                     *         }
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["CreatedUser"];
                         meta?: {
@@ -8324,6 +8939,38 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": 11,
+                     *           "created_at": "2026-01-12T06:00:00.000Z",
+                     *           "updated_at": "2026-01-30T17:42:10.000Z",
+                     *           "version": 7,
+                     *           "name": "Reporting",
+                     *           "key_hint": "Q7Rt",
+                     *           "scopes": [
+                     *             "read"
+                     *           ],
+                     *           "ip_allowlist": [
+                     *             "203.0.113.0/24"
+                     *           ],
+                     *           "expires_at": "2026-03-01T00:00:00.000Z",
+                     *           "can_mint_tokens": false,
+                     *           "created_by": 5
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "pagination": {
+                     *           "page": 1,
+                     *           "pageSize": 50,
+                     *           "pageCount": 1,
+                     *           "total": 48
+                     *         },
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["ApiKey"][];
                         meta: {
@@ -8416,6 +9063,17 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "name": "Reporting",
+                 *       "scopes": [
+                 *         "read"
+                 *       ],
+                 *       "ip_allowlist": [
+                 *         "203.0.113.0/24"
+                 *       ]
+                 *     }
+                 */
                 "application/json": {
                     name: string;
                     /** @description Default: all scopes but `ingest`. */
@@ -8444,6 +9102,31 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": 11,
+                     *         "created_at": "2026-01-12T06:00:00.000Z",
+                     *         "updated_at": "2026-01-30T17:42:10.000Z",
+                     *         "version": 7,
+                     *         "name": "Reporting",
+                     *         "key_hint": "Q7Rt",
+                     *         "scopes": [
+                     *           "read"
+                     *         ],
+                     *         "ip_allowlist": [
+                     *           "203.0.113.0/24"
+                     *         ],
+                     *         "expires_at": "2026-03-01T00:00:00.000Z",
+                     *         "can_mint_tokens": false,
+                     *         "created_by": 5,
+                     *         "key": "fk_4fXh2mPq7RtY9wZb3NcKdsQ7Rt"
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["NewApiKey"];
                         meta?: {
@@ -8589,6 +9272,30 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": 11,
+                     *         "created_at": "2026-01-12T06:00:00.000Z",
+                     *         "updated_at": "2026-01-30T17:42:10.000Z",
+                     *         "version": 7,
+                     *         "name": "Reporting",
+                     *         "key_hint": "Q7Rt",
+                     *         "scopes": [
+                     *           "read"
+                     *         ],
+                     *         "ip_allowlist": [
+                     *           "203.0.113.0/24"
+                     *         ],
+                     *         "expires_at": "2026-03-01T00:00:00.000Z",
+                     *         "can_mint_tokens": false,
+                     *         "created_by": 5
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["ApiKey"];
                         meta?: {
@@ -8718,6 +9425,34 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": 3,
+                     *           "created_at": "2026-01-12T06:00:00.000Z",
+                     *           "updated_at": "2026-01-30T17:42:10.000Z",
+                     *           "version": 7,
+                     *           "name": "Malabar Logistics",
+                     *           "status": "active",
+                     *           "dealer_account_id": 2,
+                     *           "timezone": "Asia/Kolkata",
+                     *           "city": "Kochi",
+                     *           "country": "India",
+                     *           "max_streams": 100
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "pagination": {
+                     *           "page": 1,
+                     *           "pageSize": 50,
+                     *           "pageCount": 1,
+                     *           "total": 48
+                     *         },
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["Account"][];
                         meta: {
@@ -8820,6 +9555,19 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "name": "Malabar Logistics",
+                 *       "timezone": "Asia/Kolkata",
+                 *       "city": "Kochi",
+                 *       "country": "India",
+                 *       "owner": {
+                 *         "name": "Ann Thomas",
+                 *         "email": "ann@fleet.example",
+                 *         "role": "owner"
+                 *       }
+                 *     }
+                 */
                 "application/json": {
                     name: string;
                     /**
@@ -8852,6 +9600,30 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": 3,
+                     *         "created_at": "2026-01-12T06:00:00.000Z",
+                     *         "updated_at": "2026-01-30T17:42:10.000Z",
+                     *         "version": 7,
+                     *         "name": "Malabar Logistics",
+                     *         "status": "active",
+                     *         "dealer_account_id": 2,
+                     *         "timezone": "Asia/Kolkata",
+                     *         "city": "Kochi",
+                     *         "country": "India",
+                     *         "max_streams": 100,
+                     *         "invitation": {
+                     *           "status": "sent",
+                     *           "url": null
+                     *         }
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["OpenedAccount"];
                         meta?: {
@@ -8998,6 +9770,18 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "status": "sent",
+                     *         "to": "ann@fleet.example",
+                     *         "reason": "connection_failed"
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["TestMail"];
                         meta?: {
@@ -9120,6 +9904,26 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": 3,
+                     *         "created_at": "2026-01-12T06:00:00.000Z",
+                     *         "updated_at": "2026-01-30T17:42:10.000Z",
+                     *         "version": 7,
+                     *         "name": "Malabar Logistics",
+                     *         "status": "active",
+                     *         "dealer_account_id": 2,
+                     *         "timezone": "Asia/Kolkata",
+                     *         "city": "Kochi",
+                     *         "country": "India",
+                     *         "max_streams": 100
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["Account"];
                         meta?: {
@@ -9227,6 +10031,14 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "name": "Malabar Logistics",
+                 *       "timezone": "Asia/Kolkata",
+                 *       "city": "Kochi",
+                 *       "country": "India"
+                 *     }
+                 */
                 "application/json": {
                     name?: string;
                     /**
@@ -9253,6 +10065,26 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": 3,
+                     *         "created_at": "2026-01-12T06:00:00.000Z",
+                     *         "updated_at": "2026-01-30T17:42:10.000Z",
+                     *         "version": 7,
+                     *         "name": "Malabar Logistics",
+                     *         "status": "active",
+                     *         "dealer_account_id": 2,
+                     *         "timezone": "Asia/Kolkata",
+                     *         "city": "Kochi",
+                     *         "country": "India",
+                     *         "max_streams": 100
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["Account"];
                         meta?: {
@@ -9390,6 +10222,11 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "confirm": "DELETE"
+                 *     }
+                 */
                 "application/json": {
                     /** @enum {string} */
                     confirm: "DELETE";
@@ -9407,6 +10244,26 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": 3,
+                     *         "created_at": "2026-01-12T06:00:00.000Z",
+                     *         "updated_at": "2026-01-30T17:42:10.000Z",
+                     *         "version": 7,
+                     *         "name": "Malabar Logistics",
+                     *         "status": "active",
+                     *         "dealer_account_id": 2,
+                     *         "timezone": "Asia/Kolkata",
+                     *         "city": "Kochi",
+                     *         "country": "India",
+                     *         "max_streams": 100
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["Account"];
                         meta?: {
@@ -9570,6 +10427,36 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": 70311,
+                     *           "user_id": 5,
+                     *           "api_key_id": 11,
+                     *           "action": "drivers.delete",
+                     *           "target": {
+                     *             "type": "driver",
+                     *             "id": 12
+                     *           },
+                     *           "detail": {
+                     *             "name": "Ravi Menon"
+                     *           },
+                     *           "ip": "203.0.113.24",
+                     *           "created_at": "2026-01-12T06:00:00.000Z"
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "pagination": {
+                     *           "page": 1,
+                     *           "pageSize": 50,
+                     *           "pageCount": 1,
+                     *           "total": 48
+                     *         },
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["AuditEntry"][];
                         meta: {
@@ -9696,6 +10583,111 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": 7,
+                     *           "created_at": "2026-01-12T06:00:00.000Z",
+                     *           "updated_at": "2026-01-30T17:42:10.000Z",
+                     *           "version": 7,
+                     *           "account_id": 3,
+                     *           "owner_user_id": 5,
+                     *           "vehicle_no": "KL07CD1234",
+                     *           "name": "Truck 12",
+                     *           "imei": "013800138000",
+                     *           "vehicle_type": "truck",
+                     *           "make": "Tata",
+                     *           "model": "Signa 2823",
+                     *           "year": 2023,
+                     *           "color": "#1976D2",
+                     *           "vin": "MAT448125P1A00042",
+                     *           "fuel_type": "diesel",
+                     *           "tank_capacity_l": 300,
+                     *           "speed_limit_kmh": 80,
+                     *           "odometer_km": 48213.4,
+                     *           "timezone": "Asia/Kolkata",
+                     *           "camera_utc_offset": "+05:30",
+                     *           "driver_id": 12,
+                     *           "group_ids": [
+                     *             4
+                     *           ],
+                     *           "channels": [
+                     *             {
+                     *               "channel_id": 1,
+                     *               "name": "Road",
+                     *               "enabled": true,
+                     *               "has_audio": true
+                     *             }
+                     *           ],
+                     *           "attributes": {
+                     *             "depot": "Edappally"
+                     *           },
+                     *           "access": "owner",
+                     *           "permissions": [
+                     *             "view",
+                     *             "live_video",
+                     *             "history_video",
+                     *             "notifications",
+                     *             "commands"
+                     *           ],
+                     *           "state": "moving",
+                     *           "state_since": 1769846520000,
+                     *           "location": {
+                     *             "imei": "013800138000",
+                     *             "vehicle_id": 7,
+                     *             "latitude": 9.9312,
+                     *             "longitude": 76.2673,
+                     *             "altitude": 7,
+                     *             "speed": 47.5,
+                     *             "course": 128,
+                     *             "gps_valid": true,
+                     *             "satellites": 14,
+                     *             "signal": 22,
+                     *             "ignition": true,
+                     *             "odometer_km": 48213.4,
+                     *             "fuel_l": 184.5,
+                     *             "battery_percent": 96,
+                     *             "external_voltage": 27.8,
+                     *             "alarms": [],
+                     *             "driver_id": 12,
+                     *             "address": "NH 66, Edappally, Kochi 682024",
+                     *             "state": "moving",
+                     *             "state_since": 1769846520000,
+                     *             "source": "jt808",
+                     *             "backfilled": false,
+                     *             "timestamp": 1769847330000,
+                     *             "server_timestamp": 1769847330412
+                     *           },
+                     *           "device": {
+                     *             "protocol": "jt808-2019",
+                     *             "manufacturer": "Concox",
+                     *             "model": "JC450",
+                     *             "terminal_id": "JC450",
+                     *             "iccid": "89910000000012345678",
+                     *             "firmware": "JC450_V1.4.2",
+                     *             "connected": true,
+                     *             "connected_since": "2026-01-31T05:58:41.000Z",
+                     *             "last_seen": "2026-01-31T08:15:30.000Z"
+                     *           },
+                     *           "subscription": {
+                     *             "plan": "video",
+                     *             "status": "active",
+                     *             "expires_at": "2026-03-01T00:00:00.000Z"
+                     *           }
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "pagination": {
+                     *           "page": 1,
+                     *           "pageSize": 50,
+                     *           "pageCount": 1,
+                     *           "total": 48
+                     *         },
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["Vehicle"][];
                         meta: {
@@ -9798,6 +10790,40 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "vehicle_no": "KL07CD1234",
+                 *       "name": "Truck 12",
+                 *       "imei": "013800138000",
+                 *       "vehicle_type": "truck",
+                 *       "make": "Tata",
+                 *       "model": "Signa 2823",
+                 *       "year": 2023,
+                 *       "color": "#1976D2",
+                 *       "vin": "MAT448125P1A00042",
+                 *       "fuel_type": "diesel",
+                 *       "tank_capacity_l": 300,
+                 *       "speed_limit_kmh": 80,
+                 *       "odometer_km": 48213.4,
+                 *       "timezone": "Asia/Kolkata",
+                 *       "camera_utc_offset": "+05:30",
+                 *       "driver_id": 12,
+                 *       "group_ids": [
+                 *         4
+                 *       ],
+                 *       "channels": [
+                 *         {
+                 *           "channel_id": 1,
+                 *           "name": "Road",
+                 *           "enabled": true,
+                 *           "has_audio": true
+                 *         }
+                 *       ],
+                 *       "attributes": {
+                 *         "depot": "Edappally"
+                 *       }
+                 *     }
+                 */
                 "application/json": {
                     /** @description Stored in upper case without spaces; unique in the account. */
                     vehicle_no: string;
@@ -9858,6 +10884,103 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": 7,
+                     *         "created_at": "2026-01-12T06:00:00.000Z",
+                     *         "updated_at": "2026-01-30T17:42:10.000Z",
+                     *         "version": 7,
+                     *         "account_id": 3,
+                     *         "owner_user_id": 5,
+                     *         "vehicle_no": "KL07CD1234",
+                     *         "name": "Truck 12",
+                     *         "imei": "013800138000",
+                     *         "vehicle_type": "truck",
+                     *         "make": "Tata",
+                     *         "model": "Signa 2823",
+                     *         "year": 2023,
+                     *         "color": "#1976D2",
+                     *         "vin": "MAT448125P1A00042",
+                     *         "fuel_type": "diesel",
+                     *         "tank_capacity_l": 300,
+                     *         "speed_limit_kmh": 80,
+                     *         "odometer_km": 48213.4,
+                     *         "timezone": "Asia/Kolkata",
+                     *         "camera_utc_offset": "+05:30",
+                     *         "driver_id": 12,
+                     *         "group_ids": [
+                     *           4
+                     *         ],
+                     *         "channels": [
+                     *           {
+                     *             "channel_id": 1,
+                     *             "name": "Road",
+                     *             "enabled": true,
+                     *             "has_audio": true
+                     *           }
+                     *         ],
+                     *         "attributes": {
+                     *           "depot": "Edappally"
+                     *         },
+                     *         "access": "owner",
+                     *         "permissions": [
+                     *           "view",
+                     *           "live_video",
+                     *           "history_video",
+                     *           "notifications",
+                     *           "commands"
+                     *         ],
+                     *         "state": "moving",
+                     *         "state_since": 1769846520000,
+                     *         "location": {
+                     *           "imei": "013800138000",
+                     *           "vehicle_id": 7,
+                     *           "latitude": 9.9312,
+                     *           "longitude": 76.2673,
+                     *           "altitude": 7,
+                     *           "speed": 47.5,
+                     *           "course": 128,
+                     *           "gps_valid": true,
+                     *           "satellites": 14,
+                     *           "signal": 22,
+                     *           "ignition": true,
+                     *           "odometer_km": 48213.4,
+                     *           "fuel_l": 184.5,
+                     *           "battery_percent": 96,
+                     *           "external_voltage": 27.8,
+                     *           "alarms": [],
+                     *           "driver_id": 12,
+                     *           "address": "NH 66, Edappally, Kochi 682024",
+                     *           "state": "moving",
+                     *           "state_since": 1769846520000,
+                     *           "source": "jt808",
+                     *           "backfilled": false,
+                     *           "timestamp": 1769847330000,
+                     *           "server_timestamp": 1769847330412
+                     *         },
+                     *         "device": {
+                     *           "protocol": "jt808-2019",
+                     *           "manufacturer": "Concox",
+                     *           "model": "JC450",
+                     *           "terminal_id": "JC450",
+                     *           "iccid": "89910000000012345678",
+                     *           "firmware": "JC450_V1.4.2",
+                     *           "connected": true,
+                     *           "connected_since": "2026-01-31T05:58:41.000Z",
+                     *           "last_seen": "2026-01-31T08:15:30.000Z"
+                     *         },
+                     *         "subscription": {
+                     *           "plan": "video",
+                     *           "status": "active",
+                     *           "expires_at": "2026-03-01T00:00:00.000Z"
+                     *         }
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["Vehicle"];
                         meta?: {
@@ -9999,6 +11122,16 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "rows": [
+                 *         {
+                 *           "vehicle_no": "KL07CD1234",
+                 *           "name": "Truck 12"
+                 *         }
+                 *       ]
+                 *     }
+                 */
                 "application/json": {
                     rows: {
                         [key: string]: unknown;
@@ -10017,6 +11150,41 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "rows": [
+                     *           {
+                     *             "index": 0,
+                     *             "status": "created",
+                     *             "vehicle_id": 7,
+                     *             "code": null,
+                     *             "error": null,
+                     *             "details": []
+                     *           },
+                     *           {
+                     *             "index": 1,
+                     *             "status": "failed",
+                     *             "vehicle_id": null,
+                     *             "code": "validation_failed",
+                     *             "error": "The field vehicle_no is missing.",
+                     *             "details": [
+                     *               {
+                     *                 "path": "/rows/1/vehicle_no",
+                     *                 "message": "is missing"
+                     *               }
+                     *             ]
+                     *           }
+                     *         ],
+                     *         "created": 1,
+                     *         "updated": 0,
+                     *         "failed": 1
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["VehicleImport"];
                         meta?: {
@@ -10169,6 +11337,103 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": 7,
+                     *         "created_at": "2026-01-12T06:00:00.000Z",
+                     *         "updated_at": "2026-01-30T17:42:10.000Z",
+                     *         "version": 7,
+                     *         "account_id": 3,
+                     *         "owner_user_id": 5,
+                     *         "vehicle_no": "KL07CD1234",
+                     *         "name": "Truck 12",
+                     *         "imei": "013800138000",
+                     *         "vehicle_type": "truck",
+                     *         "make": "Tata",
+                     *         "model": "Signa 2823",
+                     *         "year": 2023,
+                     *         "color": "#1976D2",
+                     *         "vin": "MAT448125P1A00042",
+                     *         "fuel_type": "diesel",
+                     *         "tank_capacity_l": 300,
+                     *         "speed_limit_kmh": 80,
+                     *         "odometer_km": 48213.4,
+                     *         "timezone": "Asia/Kolkata",
+                     *         "camera_utc_offset": "+05:30",
+                     *         "driver_id": 12,
+                     *         "group_ids": [
+                     *           4
+                     *         ],
+                     *         "channels": [
+                     *           {
+                     *             "channel_id": 1,
+                     *             "name": "Road",
+                     *             "enabled": true,
+                     *             "has_audio": true
+                     *           }
+                     *         ],
+                     *         "attributes": {
+                     *           "depot": "Edappally"
+                     *         },
+                     *         "access": "owner",
+                     *         "permissions": [
+                     *           "view",
+                     *           "live_video",
+                     *           "history_video",
+                     *           "notifications",
+                     *           "commands"
+                     *         ],
+                     *         "state": "moving",
+                     *         "state_since": 1769846520000,
+                     *         "location": {
+                     *           "imei": "013800138000",
+                     *           "vehicle_id": 7,
+                     *           "latitude": 9.9312,
+                     *           "longitude": 76.2673,
+                     *           "altitude": 7,
+                     *           "speed": 47.5,
+                     *           "course": 128,
+                     *           "gps_valid": true,
+                     *           "satellites": 14,
+                     *           "signal": 22,
+                     *           "ignition": true,
+                     *           "odometer_km": 48213.4,
+                     *           "fuel_l": 184.5,
+                     *           "battery_percent": 96,
+                     *           "external_voltage": 27.8,
+                     *           "alarms": [],
+                     *           "driver_id": 12,
+                     *           "address": "NH 66, Edappally, Kochi 682024",
+                     *           "state": "moving",
+                     *           "state_since": 1769846520000,
+                     *           "source": "jt808",
+                     *           "backfilled": false,
+                     *           "timestamp": 1769847330000,
+                     *           "server_timestamp": 1769847330412
+                     *         },
+                     *         "device": {
+                     *           "protocol": "jt808-2019",
+                     *           "manufacturer": "Concox",
+                     *           "model": "JC450",
+                     *           "terminal_id": "JC450",
+                     *           "iccid": "89910000000012345678",
+                     *           "firmware": "JC450_V1.4.2",
+                     *           "connected": true,
+                     *           "connected_since": "2026-01-31T05:58:41.000Z",
+                     *           "last_seen": "2026-01-31T08:15:30.000Z"
+                     *         },
+                     *         "subscription": {
+                     *           "plan": "video",
+                     *           "status": "active",
+                     *           "expires_at": "2026-03-01T00:00:00.000Z"
+                     *         }
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["Vehicle"];
                         meta?: {
@@ -10276,6 +11541,40 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "vehicle_no": "KL07CD1234",
+                 *       "name": "Truck 12",
+                 *       "imei": "013800138000",
+                 *       "vehicle_type": "truck",
+                 *       "make": "Tata",
+                 *       "model": "Signa 2823",
+                 *       "year": 2023,
+                 *       "color": "#1976D2",
+                 *       "vin": "MAT448125P1A00042",
+                 *       "fuel_type": "diesel",
+                 *       "tank_capacity_l": 300,
+                 *       "speed_limit_kmh": 80,
+                 *       "odometer_km": 48213.4,
+                 *       "timezone": "Asia/Kolkata",
+                 *       "camera_utc_offset": "+05:30",
+                 *       "driver_id": 12,
+                 *       "group_ids": [
+                 *         4
+                 *       ],
+                 *       "channels": [
+                 *         {
+                 *           "channel_id": 1,
+                 *           "name": "Road",
+                 *           "enabled": true,
+                 *           "has_audio": true
+                 *         }
+                 *       ],
+                 *       "attributes": {
+                 *         "depot": "Edappally"
+                 *       }
+                 *     }
+                 */
                 "application/json": {
                     /** @description Stored in upper case without spaces; unique in the account. */
                     vehicle_no?: string;
@@ -10336,6 +11635,103 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": 7,
+                     *         "created_at": "2026-01-12T06:00:00.000Z",
+                     *         "updated_at": "2026-01-30T17:42:10.000Z",
+                     *         "version": 7,
+                     *         "account_id": 3,
+                     *         "owner_user_id": 5,
+                     *         "vehicle_no": "KL07CD1234",
+                     *         "name": "Truck 12",
+                     *         "imei": "013800138000",
+                     *         "vehicle_type": "truck",
+                     *         "make": "Tata",
+                     *         "model": "Signa 2823",
+                     *         "year": 2023,
+                     *         "color": "#1976D2",
+                     *         "vin": "MAT448125P1A00042",
+                     *         "fuel_type": "diesel",
+                     *         "tank_capacity_l": 300,
+                     *         "speed_limit_kmh": 80,
+                     *         "odometer_km": 48213.4,
+                     *         "timezone": "Asia/Kolkata",
+                     *         "camera_utc_offset": "+05:30",
+                     *         "driver_id": 12,
+                     *         "group_ids": [
+                     *           4
+                     *         ],
+                     *         "channels": [
+                     *           {
+                     *             "channel_id": 1,
+                     *             "name": "Road",
+                     *             "enabled": true,
+                     *             "has_audio": true
+                     *           }
+                     *         ],
+                     *         "attributes": {
+                     *           "depot": "Edappally"
+                     *         },
+                     *         "access": "owner",
+                     *         "permissions": [
+                     *           "view",
+                     *           "live_video",
+                     *           "history_video",
+                     *           "notifications",
+                     *           "commands"
+                     *         ],
+                     *         "state": "moving",
+                     *         "state_since": 1769846520000,
+                     *         "location": {
+                     *           "imei": "013800138000",
+                     *           "vehicle_id": 7,
+                     *           "latitude": 9.9312,
+                     *           "longitude": 76.2673,
+                     *           "altitude": 7,
+                     *           "speed": 47.5,
+                     *           "course": 128,
+                     *           "gps_valid": true,
+                     *           "satellites": 14,
+                     *           "signal": 22,
+                     *           "ignition": true,
+                     *           "odometer_km": 48213.4,
+                     *           "fuel_l": 184.5,
+                     *           "battery_percent": 96,
+                     *           "external_voltage": 27.8,
+                     *           "alarms": [],
+                     *           "driver_id": 12,
+                     *           "address": "NH 66, Edappally, Kochi 682024",
+                     *           "state": "moving",
+                     *           "state_since": 1769846520000,
+                     *           "source": "jt808",
+                     *           "backfilled": false,
+                     *           "timestamp": 1769847330000,
+                     *           "server_timestamp": 1769847330412
+                     *         },
+                     *         "device": {
+                     *           "protocol": "jt808-2019",
+                     *           "manufacturer": "Concox",
+                     *           "model": "JC450",
+                     *           "terminal_id": "JC450",
+                     *           "iccid": "89910000000012345678",
+                     *           "firmware": "JC450_V1.4.2",
+                     *           "connected": true,
+                     *           "connected_since": "2026-01-31T05:58:41.000Z",
+                     *           "last_seen": "2026-01-31T08:15:30.000Z"
+                     *         },
+                     *         "subscription": {
+                     *           "plan": "video",
+                     *           "status": "active",
+                     *           "expires_at": "2026-03-01T00:00:00.000Z"
+                     *         }
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["Vehicle"];
                         meta?: {
@@ -10491,6 +11887,103 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": 7,
+                     *         "created_at": "2026-01-12T06:00:00.000Z",
+                     *         "updated_at": "2026-01-30T17:42:10.000Z",
+                     *         "version": 7,
+                     *         "account_id": 3,
+                     *         "owner_user_id": 5,
+                     *         "vehicle_no": "KL07CD1234",
+                     *         "name": "Truck 12",
+                     *         "imei": "013800138000",
+                     *         "vehicle_type": "truck",
+                     *         "make": "Tata",
+                     *         "model": "Signa 2823",
+                     *         "year": 2023,
+                     *         "color": "#1976D2",
+                     *         "vin": "MAT448125P1A00042",
+                     *         "fuel_type": "diesel",
+                     *         "tank_capacity_l": 300,
+                     *         "speed_limit_kmh": 80,
+                     *         "odometer_km": 48213.4,
+                     *         "timezone": "Asia/Kolkata",
+                     *         "camera_utc_offset": "+05:30",
+                     *         "driver_id": 12,
+                     *         "group_ids": [
+                     *           4
+                     *         ],
+                     *         "channels": [
+                     *           {
+                     *             "channel_id": 1,
+                     *             "name": "Road",
+                     *             "enabled": true,
+                     *             "has_audio": true
+                     *           }
+                     *         ],
+                     *         "attributes": {
+                     *           "depot": "Edappally"
+                     *         },
+                     *         "access": "owner",
+                     *         "permissions": [
+                     *           "view",
+                     *           "live_video",
+                     *           "history_video",
+                     *           "notifications",
+                     *           "commands"
+                     *         ],
+                     *         "state": "moving",
+                     *         "state_since": 1769846520000,
+                     *         "location": {
+                     *           "imei": "013800138000",
+                     *           "vehicle_id": 7,
+                     *           "latitude": 9.9312,
+                     *           "longitude": 76.2673,
+                     *           "altitude": 7,
+                     *           "speed": 47.5,
+                     *           "course": 128,
+                     *           "gps_valid": true,
+                     *           "satellites": 14,
+                     *           "signal": 22,
+                     *           "ignition": true,
+                     *           "odometer_km": 48213.4,
+                     *           "fuel_l": 184.5,
+                     *           "battery_percent": 96,
+                     *           "external_voltage": 27.8,
+                     *           "alarms": [],
+                     *           "driver_id": 12,
+                     *           "address": "NH 66, Edappally, Kochi 682024",
+                     *           "state": "moving",
+                     *           "state_since": 1769846520000,
+                     *           "source": "jt808",
+                     *           "backfilled": false,
+                     *           "timestamp": 1769847330000,
+                     *           "server_timestamp": 1769847330412
+                     *         },
+                     *         "device": {
+                     *           "protocol": "jt808-2019",
+                     *           "manufacturer": "Concox",
+                     *           "model": "JC450",
+                     *           "terminal_id": "JC450",
+                     *           "iccid": "89910000000012345678",
+                     *           "firmware": "JC450_V1.4.2",
+                     *           "connected": true,
+                     *           "connected_since": "2026-01-31T05:58:41.000Z",
+                     *           "last_seen": "2026-01-31T08:15:30.000Z"
+                     *         },
+                     *         "subscription": {
+                     *           "plan": "video",
+                     *           "status": "active",
+                     *           "expires_at": "2026-03-01T00:00:00.000Z"
+                     *         }
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["Vehicle"];
                         meta?: {
@@ -10608,6 +12101,11 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "owner_user_id": 5
+                 *     }
+                 */
                 "application/json": {
                     owner_user_id: number;
                 };
@@ -10624,6 +12122,103 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": 7,
+                     *         "created_at": "2026-01-12T06:00:00.000Z",
+                     *         "updated_at": "2026-01-30T17:42:10.000Z",
+                     *         "version": 7,
+                     *         "account_id": 3,
+                     *         "owner_user_id": 5,
+                     *         "vehicle_no": "KL07CD1234",
+                     *         "name": "Truck 12",
+                     *         "imei": "013800138000",
+                     *         "vehicle_type": "truck",
+                     *         "make": "Tata",
+                     *         "model": "Signa 2823",
+                     *         "year": 2023,
+                     *         "color": "#1976D2",
+                     *         "vin": "MAT448125P1A00042",
+                     *         "fuel_type": "diesel",
+                     *         "tank_capacity_l": 300,
+                     *         "speed_limit_kmh": 80,
+                     *         "odometer_km": 48213.4,
+                     *         "timezone": "Asia/Kolkata",
+                     *         "camera_utc_offset": "+05:30",
+                     *         "driver_id": 12,
+                     *         "group_ids": [
+                     *           4
+                     *         ],
+                     *         "channels": [
+                     *           {
+                     *             "channel_id": 1,
+                     *             "name": "Road",
+                     *             "enabled": true,
+                     *             "has_audio": true
+                     *           }
+                     *         ],
+                     *         "attributes": {
+                     *           "depot": "Edappally"
+                     *         },
+                     *         "access": "owner",
+                     *         "permissions": [
+                     *           "view",
+                     *           "live_video",
+                     *           "history_video",
+                     *           "notifications",
+                     *           "commands"
+                     *         ],
+                     *         "state": "moving",
+                     *         "state_since": 1769846520000,
+                     *         "location": {
+                     *           "imei": "013800138000",
+                     *           "vehicle_id": 7,
+                     *           "latitude": 9.9312,
+                     *           "longitude": 76.2673,
+                     *           "altitude": 7,
+                     *           "speed": 47.5,
+                     *           "course": 128,
+                     *           "gps_valid": true,
+                     *           "satellites": 14,
+                     *           "signal": 22,
+                     *           "ignition": true,
+                     *           "odometer_km": 48213.4,
+                     *           "fuel_l": 184.5,
+                     *           "battery_percent": 96,
+                     *           "external_voltage": 27.8,
+                     *           "alarms": [],
+                     *           "driver_id": 12,
+                     *           "address": "NH 66, Edappally, Kochi 682024",
+                     *           "state": "moving",
+                     *           "state_since": 1769846520000,
+                     *           "source": "jt808",
+                     *           "backfilled": false,
+                     *           "timestamp": 1769847330000,
+                     *           "server_timestamp": 1769847330412
+                     *         },
+                     *         "device": {
+                     *           "protocol": "jt808-2019",
+                     *           "manufacturer": "Concox",
+                     *           "model": "JC450",
+                     *           "terminal_id": "JC450",
+                     *           "iccid": "89910000000012345678",
+                     *           "firmware": "JC450_V1.4.2",
+                     *           "connected": true,
+                     *           "connected_since": "2026-01-31T05:58:41.000Z",
+                     *           "last_seen": "2026-01-31T08:15:30.000Z"
+                     *         },
+                     *         "subscription": {
+                     *           "plan": "video",
+                     *           "status": "active",
+                     *           "expires_at": "2026-03-01T00:00:00.000Z"
+                     *         }
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["Vehicle"];
                         meta?: {
@@ -10767,6 +12362,78 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "columns": [
+                     *           "vehicle_id",
+                     *           "vehicle_no",
+                     *           "name",
+                     *           "vehicle_type",
+                     *           "imei",
+                     *           "group_ids",
+                     *           "driver_id",
+                     *           "driver_name",
+                     *           "channel_ids",
+                     *           "access",
+                     *           "permissions",
+                     *           "state",
+                     *           "state_since",
+                     *           "connected",
+                     *           "latitude",
+                     *           "longitude",
+                     *           "speed",
+                     *           "course",
+                     *           "ignition",
+                     *           "gps_valid",
+                     *           "timestamp",
+                     *           "open_severity"
+                     *         ],
+                     *         "rows": [
+                     *           [
+                     *             7,
+                     *             "KL07CD1234",
+                     *             "Truck 12",
+                     *             "truck",
+                     *             "013800138000",
+                     *             [
+                     *               4
+                     *             ],
+                     *             12,
+                     *             "Ravi Menon",
+                     *             [
+                     *               1,
+                     *               2
+                     *             ],
+                     *             "owner",
+                     *             [
+                     *               "view",
+                     *               "live_video"
+                     *             ],
+                     *             "moving",
+                     *             1769846520000,
+                     *             true,
+                     *             9.9312,
+                     *             76.2673,
+                     *             47.5,
+                     *             128,
+                     *             true,
+                     *             true,
+                     *             1769847330000,
+                     *             "critical"
+                     *           ]
+                     *         ],
+                     *         "removed": [
+                     *           9
+                     *         ],
+                     *         "complete": true,
+                     *         "generated_at": "2026-01-31T08:15:30.000Z"
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["Fleet"];
                         meta?: {
@@ -10894,6 +12561,59 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": 1,
+                     *           "imei": "013800138009",
+                     *           "protocol": "jt808-2019",
+                     *           "manufacturer": "Concox",
+                     *           "model": "JC450",
+                     *           "terminal_id": "JC450",
+                     *           "plate": "KL07EF5678",
+                     *           "first_seen": "2026-01-31T05:58:41.000Z",
+                     *           "last_seen": "2026-01-31T08:15:30.000Z",
+                     *           "connected": true,
+                     *           "location": {
+                     *             "imei": "013800138000",
+                     *             "vehicle_id": 7,
+                     *             "latitude": 9.9312,
+                     *             "longitude": 76.2673,
+                     *             "altitude": 7,
+                     *             "speed": 47.5,
+                     *             "course": 128,
+                     *             "gps_valid": true,
+                     *             "satellites": 14,
+                     *             "signal": 22,
+                     *             "ignition": true,
+                     *             "odometer_km": 48213.4,
+                     *             "fuel_l": 184.5,
+                     *             "battery_percent": 96,
+                     *             "external_voltage": 27.8,
+                     *             "alarms": [],
+                     *             "driver_id": 12,
+                     *             "address": "NH 66, Edappally, Kochi 682024",
+                     *             "state": "moving",
+                     *             "state_since": 1769846520000,
+                     *             "source": "jt808",
+                     *             "backfilled": false,
+                     *             "timestamp": 1769847330000,
+                     *             "server_timestamp": 1769847330412
+                     *           }
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "pagination": {
+                     *           "page": 1,
+                     *           "pageSize": 50,
+                     *           "pageCount": 1,
+                     *           "total": 48
+                     *         },
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["UnassignedDevice"][];
                         meta: {
@@ -10994,6 +12714,11 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "imei": "013800138009"
+                 *     }
+                 */
                 "application/json": {
                     /** @description The exact number; leading zeros are ignored. */
                     imei: string;
@@ -11011,6 +12736,51 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": 1,
+                     *         "imei": "013800138009",
+                     *         "protocol": "jt808-2019",
+                     *         "manufacturer": "Concox",
+                     *         "model": "JC450",
+                     *         "terminal_id": "JC450",
+                     *         "plate": "KL07EF5678",
+                     *         "first_seen": "2026-01-31T05:58:41.000Z",
+                     *         "last_seen": "2026-01-31T08:15:30.000Z",
+                     *         "connected": true,
+                     *         "location": {
+                     *           "imei": "013800138000",
+                     *           "vehicle_id": 7,
+                     *           "latitude": 9.9312,
+                     *           "longitude": 76.2673,
+                     *           "altitude": 7,
+                     *           "speed": 47.5,
+                     *           "course": 128,
+                     *           "gps_valid": true,
+                     *           "satellites": 14,
+                     *           "signal": 22,
+                     *           "ignition": true,
+                     *           "odometer_km": 48213.4,
+                     *           "fuel_l": 184.5,
+                     *           "battery_percent": 96,
+                     *           "external_voltage": 27.8,
+                     *           "alarms": [],
+                     *           "driver_id": 12,
+                     *           "address": "NH 66, Edappally, Kochi 682024",
+                     *           "state": "moving",
+                     *           "state_since": 1769846520000,
+                     *           "source": "jt808",
+                     *           "backfilled": false,
+                     *           "timestamp": 1769847330000,
+                     *           "server_timestamp": 1769847330412
+                     *         }
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["UnassignedDevice"];
                         meta?: {
@@ -11154,6 +12924,42 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "imei": "013800138000",
+                     *           "vehicle_id": 7,
+                     *           "latitude": 9.9312,
+                     *           "longitude": 76.2673,
+                     *           "altitude": 7,
+                     *           "speed": 47.5,
+                     *           "course": 128,
+                     *           "gps_valid": true,
+                     *           "satellites": 14,
+                     *           "signal": 22,
+                     *           "ignition": true,
+                     *           "odometer_km": 48213.4,
+                     *           "fuel_l": 184.5,
+                     *           "battery_percent": 96,
+                     *           "external_voltage": 27.8,
+                     *           "alarms": [],
+                     *           "driver_id": 12,
+                     *           "address": "NH 66, Edappally, Kochi 682024",
+                     *           "state": "moving",
+                     *           "state_since": 1769846520000,
+                     *           "source": "jt808",
+                     *           "backfilled": false,
+                     *           "timestamp": 1769847330000,
+                     *           "server_timestamp": 1769847330412
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "truncated": false,
+                     *         "next_from": null
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["Location"][];
                         meta: {
@@ -11288,6 +13094,80 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "started_at": "2026-01-31T07:02:00.000Z",
+                     *           "ended_at": "2026-01-31T08:15:30.000Z",
+                     *           "start": {
+                     *             "imei": "013800138000",
+                     *             "vehicle_id": 7,
+                     *             "latitude": 9.9312,
+                     *             "longitude": 76.2673,
+                     *             "altitude": 7,
+                     *             "speed": 47.5,
+                     *             "course": 128,
+                     *             "gps_valid": true,
+                     *             "satellites": 14,
+                     *             "signal": 22,
+                     *             "ignition": true,
+                     *             "odometer_km": 48213.4,
+                     *             "fuel_l": 184.5,
+                     *             "battery_percent": 96,
+                     *             "external_voltage": 27.8,
+                     *             "alarms": [],
+                     *             "driver_id": 12,
+                     *             "address": "NH 66, Edappally, Kochi 682024",
+                     *             "state": "moving",
+                     *             "state_since": 1769846520000,
+                     *             "source": "jt808",
+                     *             "backfilled": false,
+                     *             "timestamp": 1769847330000,
+                     *             "server_timestamp": 1769847330412
+                     *           },
+                     *           "end": {
+                     *             "imei": "013800138000",
+                     *             "vehicle_id": 7,
+                     *             "latitude": 9.9312,
+                     *             "longitude": 76.2673,
+                     *             "altitude": 7,
+                     *             "speed": 47.5,
+                     *             "course": 128,
+                     *             "gps_valid": true,
+                     *             "satellites": 14,
+                     *             "signal": 22,
+                     *             "ignition": true,
+                     *             "odometer_km": 48213.4,
+                     *             "fuel_l": 184.5,
+                     *             "battery_percent": 96,
+                     *             "external_voltage": 27.8,
+                     *             "alarms": [],
+                     *             "driver_id": 12,
+                     *             "address": "NH 66, Edappally, Kochi 682024",
+                     *             "state": "moving",
+                     *             "state_since": 1769846520000,
+                     *             "source": "jt808",
+                     *             "backfilled": false,
+                     *             "timestamp": 1769847330000,
+                     *             "server_timestamp": 1769847330412
+                     *           },
+                     *           "distance_km": 41.8,
+                     *           "duration_seconds": 4410,
+                     *           "idle_seconds": 310,
+                     *           "max_speed": 78.2,
+                     *           "average_speed": 34.1,
+                     *           "driver_id": 12,
+                     *           "driver_name": "Ravi Menon",
+                     *           "polyline": "o{c{@c{jqMxwAsqBfaF|uF",
+                     *           "event_counts": {
+                     *             "overspeed": 1,
+                     *             "harsh_braking": 2
+                     *           }
+                     *         }
+                     *       ]
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["Trip"][];
                     };
@@ -11411,6 +13291,31 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "channels": [
+                     *           {
+                     *             "channel_id": 1,
+                     *             "listed_at": "2026-01-31T08:15:30.000Z",
+                     *             "segments": [
+                     *               {
+                     *                 "from": "2026-01-31T08:00:00.000Z",
+                     *                 "to": "2026-01-31T08:15:00.000Z",
+                     *                 "alarm": false,
+                     *                 "stream_type": "HIGH",
+                     *                 "memory_type": 1,
+                     *                 "size_bytes": 104857600
+                     *               }
+                     *             ]
+                     *           }
+                     *         ]
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["Recordings"];
                         meta?: {
@@ -11538,6 +13443,12 @@ export interface operations {
         };
         requestBody?: {
             content: {
+                /**
+                 * @example {
+                 *       "channel_id": 1,
+                 *       "ticket": "eyJhbGciOiJFZERTQSJ9.eyJhdWQiOiJzaGFyZSJ9.c2lnbmF0dXJl"
+                 *     }
+                 */
                 "application/json": {
                     /** @description One of `channels` of the shared view; the first one by default. Also accepted as `channelId`. */
                     channel_id?: number;
@@ -11557,6 +13468,33 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "channel_id": 1,
+                     *         "stream_type": "LOW",
+                     *         "status": "streaming",
+                     *         "stream_url": "https://video.fleet.example.com/s/eyJhbGciOiJFZERTQSJ9.e30.c2ln/1/stream.flv",
+                     *         "ws_flv_url": "wss://video.fleet.example.com/s/eyJhbGciOiJFZERTQSJ9.e30.c2ln/1/stream.flv",
+                     *         "hls_url": "https://video.fleet.example.com/s/eyJhbGciOiJFZERTQSJ9.e30.c2ln/1/hls/index.m3u8",
+                     *         "token_expires_at": "2026-01-31T16:15:30.000Z",
+                     *         "video_codec": "h264",
+                     *         "audio_codec": "g711a",
+                     *         "width": 640,
+                     *         "height": 360,
+                     *         "phase": "streaming",
+                     *         "reason": null,
+                     *         "viewers": 1,
+                     *         "started_at": "2026-01-31T07:02:00.000Z",
+                     *         "auto_stop_seconds": 60,
+                     *         "kind": "live",
+                     *         "playback": null
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["SharedStream"];
                         meta?: {
@@ -11702,6 +13640,41 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "vehicle_id": 7,
+                     *         "imei": "013800138000",
+                     *         "channel_id": 1,
+                     *         "stream_type": "LOW",
+                     *         "status": "streaming",
+                     *         "stream_url": "https://video.fleet.example.com/013800138000/1/stream.flv?token=eyJhbGciOiJFZERTQSJ9.eyJhdWQiOiJzdHJlYW0ifQ.c2lnbmF0dXJl",
+                     *         "ws_flv_url": "wss://video.fleet.example.com/013800138000/1/stream.flv?token=eyJhbGciOiJFZERTQSJ9.eyJhdWQiOiJzdHJlYW0ifQ.c2lnbmF0dXJl",
+                     *         "hls_url": "https://video.fleet.example.com/013800138000/1/hls/index.m3u8?token=eyJhbGciOiJFZERTQSJ9.eyJhdWQiOiJzdHJlYW0ifQ.c2lnbmF0dXJl",
+                     *         "talk_url": "wss://video.fleet.example.com/013800138000/1/talk?token=eyJhbGciOiJFZERTQSJ9.eyJhdWQiOiJzdHJlYW0ifQ.c2lnbmF0dXJl",
+                     *         "token_expires_at": "2026-01-31T16:15:30.000Z",
+                     *         "video_codec": "h264",
+                     *         "audio_codec": "g711a",
+                     *         "width": 640,
+                     *         "height": 360,
+                     *         "phase": "streaming",
+                     *         "reason": null,
+                     *         "viewers": 1,
+                     *         "started_at": "2026-01-31T07:02:00.000Z",
+                     *         "auto_stop_seconds": 60,
+                     *         "kind": "history",
+                     *         "playback_id": "65bb0a2e9c1d4f5a6b7c8da1",
+                     *         "from": "2026-01-31T08:00:00.000Z",
+                     *         "to": "2026-01-31T08:15:00.000Z",
+                     *         "position": "2026-01-31T08:03:20.000Z",
+                     *         "pace": 1,
+                     *         "started_by_name": "Ann Thomas"
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["Playback"];
                         meta?: {
@@ -11807,6 +13780,16 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "channel_id": 1,
+                 *       "from": "2026-01-31T08:00:00Z",
+                 *       "to": "2026-01-31T08:15:00Z",
+                 *       "stream_type": "LOW",
+                 *       "memory_type": 1,
+                 *       "takeover": false
+                 *     }
+                 */
                 "application/json": {
                     /** @description Camera channel; 1 by default. Also accepted as `channelId`. */
                     channel_id?: number;
@@ -11843,6 +13826,41 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "vehicle_id": 7,
+                     *         "imei": "013800138000",
+                     *         "channel_id": 1,
+                     *         "stream_type": "LOW",
+                     *         "status": "streaming",
+                     *         "stream_url": "https://video.fleet.example.com/013800138000/1/stream.flv?token=eyJhbGciOiJFZERTQSJ9.eyJhdWQiOiJzdHJlYW0ifQ.c2lnbmF0dXJl",
+                     *         "ws_flv_url": "wss://video.fleet.example.com/013800138000/1/stream.flv?token=eyJhbGciOiJFZERTQSJ9.eyJhdWQiOiJzdHJlYW0ifQ.c2lnbmF0dXJl",
+                     *         "hls_url": "https://video.fleet.example.com/013800138000/1/hls/index.m3u8?token=eyJhbGciOiJFZERTQSJ9.eyJhdWQiOiJzdHJlYW0ifQ.c2lnbmF0dXJl",
+                     *         "talk_url": "wss://video.fleet.example.com/013800138000/1/talk?token=eyJhbGciOiJFZERTQSJ9.eyJhdWQiOiJzdHJlYW0ifQ.c2lnbmF0dXJl",
+                     *         "token_expires_at": "2026-01-31T16:15:30.000Z",
+                     *         "video_codec": "h264",
+                     *         "audio_codec": "g711a",
+                     *         "width": 640,
+                     *         "height": 360,
+                     *         "phase": "streaming",
+                     *         "reason": null,
+                     *         "viewers": 1,
+                     *         "started_at": "2026-01-31T07:02:00.000Z",
+                     *         "auto_stop_seconds": 60,
+                     *         "kind": "history",
+                     *         "playback_id": "65bb0a2e9c1d4f5a6b7c8da1",
+                     *         "from": "2026-01-31T08:00:00.000Z",
+                     *         "to": "2026-01-31T08:15:00.000Z",
+                     *         "position": "2026-01-31T08:03:20.000Z",
+                     *         "pace": 1,
+                     *         "started_by_name": "Ann Thomas"
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["Playback"];
                         meta?: {
@@ -11998,6 +14016,13 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "channel_id": 1,
+                 *       "playback_control": 5,
+                 *       "drag_playback_time": "2026-01-31T08:10:00Z"
+                 *     }
+                 */
                 "application/json": {
                     /** @description Camera channel; 1 by default. Also accepted as `channelId`. */
                     channel_id?: number;
@@ -12024,6 +14049,41 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "vehicle_id": 7,
+                     *         "imei": "013800138000",
+                     *         "channel_id": 1,
+                     *         "stream_type": "LOW",
+                     *         "status": "streaming",
+                     *         "stream_url": "https://video.fleet.example.com/013800138000/1/stream.flv?token=eyJhbGciOiJFZERTQSJ9.eyJhdWQiOiJzdHJlYW0ifQ.c2lnbmF0dXJl",
+                     *         "ws_flv_url": "wss://video.fleet.example.com/013800138000/1/stream.flv?token=eyJhbGciOiJFZERTQSJ9.eyJhdWQiOiJzdHJlYW0ifQ.c2lnbmF0dXJl",
+                     *         "hls_url": "https://video.fleet.example.com/013800138000/1/hls/index.m3u8?token=eyJhbGciOiJFZERTQSJ9.eyJhdWQiOiJzdHJlYW0ifQ.c2lnbmF0dXJl",
+                     *         "talk_url": "wss://video.fleet.example.com/013800138000/1/talk?token=eyJhbGciOiJFZERTQSJ9.eyJhdWQiOiJzdHJlYW0ifQ.c2lnbmF0dXJl",
+                     *         "token_expires_at": "2026-01-31T16:15:30.000Z",
+                     *         "video_codec": "h264",
+                     *         "audio_codec": "g711a",
+                     *         "width": 640,
+                     *         "height": 360,
+                     *         "phase": "streaming",
+                     *         "reason": null,
+                     *         "viewers": 1,
+                     *         "started_at": "2026-01-31T07:02:00.000Z",
+                     *         "auto_stop_seconds": 60,
+                     *         "kind": "history",
+                     *         "playback_id": "65bb0a2e9c1d4f5a6b7c8da1",
+                     *         "from": "2026-01-31T08:00:00.000Z",
+                     *         "to": "2026-01-31T08:15:00.000Z",
+                     *         "position": "2026-01-31T08:03:20.000Z",
+                     *         "pace": 1,
+                     *         "started_by_name": "Ann Thomas"
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["Playback"];
                         meta?: {
@@ -12179,6 +14239,14 @@ export interface operations {
         };
         requestBody?: {
             content: {
+                /**
+                 * @example {
+                 *       "channel_id": 1,
+                 *       "stream_type": "LOW",
+                 *       "audio": true,
+                 *       "wake": true
+                 *     }
+                 */
                 "application/json": {
                     /**
                      * @description Camera channel; 1 by default. Also accepted as `channelId`.
@@ -12211,6 +14279,36 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "vehicle_id": 7,
+                     *         "imei": "013800138000",
+                     *         "channel_id": 1,
+                     *         "stream_type": "LOW",
+                     *         "status": "streaming",
+                     *         "stream_url": "https://video.fleet.example.com/013800138000/1/stream.flv?token=eyJhbGciOiJFZERTQSJ9.eyJhdWQiOiJzdHJlYW0ifQ.c2lnbmF0dXJl",
+                     *         "ws_flv_url": "wss://video.fleet.example.com/013800138000/1/stream.flv?token=eyJhbGciOiJFZERTQSJ9.eyJhdWQiOiJzdHJlYW0ifQ.c2lnbmF0dXJl",
+                     *         "hls_url": "https://video.fleet.example.com/013800138000/1/hls/index.m3u8?token=eyJhbGciOiJFZERTQSJ9.eyJhdWQiOiJzdHJlYW0ifQ.c2lnbmF0dXJl",
+                     *         "talk_url": "wss://video.fleet.example.com/013800138000/1/talk?token=eyJhbGciOiJFZERTQSJ9.eyJhdWQiOiJzdHJlYW0ifQ.c2lnbmF0dXJl",
+                     *         "token_expires_at": "2026-01-31T16:15:30.000Z",
+                     *         "video_codec": "h264",
+                     *         "audio_codec": "g711a",
+                     *         "width": 640,
+                     *         "height": 360,
+                     *         "phase": "streaming",
+                     *         "reason": null,
+                     *         "viewers": 1,
+                     *         "started_at": "2026-01-31T07:02:00.000Z",
+                     *         "auto_stop_seconds": 60,
+                     *         "kind": "live",
+                     *         "playback": null
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["Stream"];
                         meta?: {
@@ -12356,6 +14454,12 @@ export interface operations {
         };
         requestBody?: {
             content: {
+                /**
+                 * @example {
+                 *       "channel_id": 1,
+                 *       "force": false
+                 *     }
+                 */
                 "application/json": {
                     /**
                      * @description Camera channel; all channels if absent. Also accepted as `channelId`.
@@ -12381,6 +14485,38 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "vehicle_id": 7,
+                     *           "imei": "013800138000",
+                     *           "channel_id": 1,
+                     *           "stream_type": "LOW",
+                     *           "status": "streaming",
+                     *           "stream_url": "https://video.fleet.example.com/013800138000/1/stream.flv?token=eyJhbGciOiJFZERTQSJ9.eyJhdWQiOiJzdHJlYW0ifQ.c2lnbmF0dXJl",
+                     *           "ws_flv_url": "wss://video.fleet.example.com/013800138000/1/stream.flv?token=eyJhbGciOiJFZERTQSJ9.eyJhdWQiOiJzdHJlYW0ifQ.c2lnbmF0dXJl",
+                     *           "hls_url": "https://video.fleet.example.com/013800138000/1/hls/index.m3u8?token=eyJhbGciOiJFZERTQSJ9.eyJhdWQiOiJzdHJlYW0ifQ.c2lnbmF0dXJl",
+                     *           "talk_url": "wss://video.fleet.example.com/013800138000/1/talk?token=eyJhbGciOiJFZERTQSJ9.eyJhdWQiOiJzdHJlYW0ifQ.c2lnbmF0dXJl",
+                     *           "token_expires_at": "2026-01-31T16:15:30.000Z",
+                     *           "video_codec": "h264",
+                     *           "audio_codec": "g711a",
+                     *           "width": 640,
+                     *           "height": 360,
+                     *           "phase": "streaming",
+                     *           "reason": null,
+                     *           "viewers": 1,
+                     *           "started_at": "2026-01-31T07:02:00.000Z",
+                     *           "auto_stop_seconds": 60,
+                     *           "kind": "live",
+                     *           "playback": null
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["Stream"][];
                         meta?: {
@@ -12540,6 +14676,36 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "vehicle_id": 7,
+                     *         "imei": "013800138000",
+                     *         "channel_id": 1,
+                     *         "stream_type": "LOW",
+                     *         "status": "streaming",
+                     *         "stream_url": "https://video.fleet.example.com/013800138000/1/stream.flv?token=eyJhbGciOiJFZERTQSJ9.eyJhdWQiOiJzdHJlYW0ifQ.c2lnbmF0dXJl",
+                     *         "ws_flv_url": "wss://video.fleet.example.com/013800138000/1/stream.flv?token=eyJhbGciOiJFZERTQSJ9.eyJhdWQiOiJzdHJlYW0ifQ.c2lnbmF0dXJl",
+                     *         "hls_url": "https://video.fleet.example.com/013800138000/1/hls/index.m3u8?token=eyJhbGciOiJFZERTQSJ9.eyJhdWQiOiJzdHJlYW0ifQ.c2lnbmF0dXJl",
+                     *         "talk_url": "wss://video.fleet.example.com/013800138000/1/talk?token=eyJhbGciOiJFZERTQSJ9.eyJhdWQiOiJzdHJlYW0ifQ.c2lnbmF0dXJl",
+                     *         "token_expires_at": "2026-01-31T16:15:30.000Z",
+                     *         "video_codec": "h264",
+                     *         "audio_codec": "g711a",
+                     *         "width": 640,
+                     *         "height": 360,
+                     *         "phase": "streaming",
+                     *         "reason": null,
+                     *         "viewers": 1,
+                     *         "started_at": "2026-01-31T07:02:00.000Z",
+                     *         "auto_stop_seconds": 60,
+                     *         "kind": "live",
+                     *         "playback": null
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["Stream"];
                         meta?: {
@@ -12675,6 +14841,32 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "vehicle_id": 7,
+                     *         "month": "2026-11",
+                     *         "bytes": 734003200,
+                     *         "picture_bytes": 10485760,
+                     *         "upload_bytes": 41943040,
+                     *         "channels": [
+                     *           {
+                     *             "channel_id": 1,
+                     *             "kind": "live",
+                     *             "bytes": 681574400
+                     *           }
+                     *         ],
+                     *         "budget": {
+                     *           "bytes": 1073741824,
+                     *           "used_percent": 73,
+                     *           "over_budget": "notify"
+                     *         }
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["DataUsage"];
                         meta?: {
@@ -12805,6 +14997,59 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": 1204,
+                     *         "created_at": "2026-01-12T06:00:00.000Z",
+                     *         "updated_at": "2026-01-30T17:42:10.000Z",
+                     *         "version": 7,
+                     *         "capture_id": "65bb0a2e9c1d4f5a6b7c8d9e",
+                     *         "vehicle_id": 7,
+                     *         "channel_id": 1,
+                     *         "kind": "photo",
+                     *         "quality": "MEDIUM",
+                     *         "status": "completed",
+                     *         "method": "terminal",
+                     *         "error": null,
+                     *         "requested_at": "2026-01-31T08:15:12.000Z",
+                     *         "completed_at": "2026-01-31T08:15:30.000Z",
+                     *         "media": [
+                     *           {
+                     *             "id": 611,
+                     *             "created_at": "2026-01-12T06:00:00.000Z",
+                     *             "updated_at": "2026-01-30T17:42:10.000Z",
+                     *             "version": 7,
+                     *             "capture_id": "65bb0a2e9c1d4f5a6b7c8d9e",
+                     *             "video_id": null,
+                     *             "vehicle_id": 7,
+                     *             "imei": "013800138000",
+                     *             "channel_id": 1,
+                     *             "kind": "image",
+                     *             "source": "capture",
+                     *             "mime_type": "image/jpeg",
+                     *             "size_bytes": 284113,
+                     *             "url": "https://fleet.example.com/api/dashcam-media/611/file?user=5&expires=1769876130&signature=c2lnbmF0dXJl",
+                     *             "thumbnail_url": "https://fleet.example.com/api/dashcam-media/611/file?user=5&expires=1769876130&signature=c2lnbmF0dXJl&thumbnail=1",
+                     *             "thumbnail_width": 320,
+                     *             "thumbnail_height": 180,
+                     *             "width": 640,
+                     *             "height": 360,
+                     *             "duration_seconds": null,
+                     *             "taken_at": "2026-01-31T08:15:30.000Z",
+                     *             "received_at": "2026-01-31T08:15:30.000Z",
+                     *             "latitude": 9.9312,
+                     *             "longitude": 76.2673,
+                     *             "notification_id": 5012,
+                     *             "protected": false
+                     *           }
+                     *         ]
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["Capture"];
                         meta?: {
@@ -12824,6 +15069,59 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": 1204,
+                     *         "created_at": "2026-01-12T06:00:00.000Z",
+                     *         "updated_at": "2026-01-30T17:42:10.000Z",
+                     *         "version": 7,
+                     *         "capture_id": "65bb0a2e9c1d4f5a6b7c8d9e",
+                     *         "vehicle_id": 7,
+                     *         "channel_id": 1,
+                     *         "kind": "photo",
+                     *         "quality": "MEDIUM",
+                     *         "status": "completed",
+                     *         "method": "terminal",
+                     *         "error": null,
+                     *         "requested_at": "2026-01-31T08:15:12.000Z",
+                     *         "completed_at": "2026-01-31T08:15:30.000Z",
+                     *         "media": [
+                     *           {
+                     *             "id": 611,
+                     *             "created_at": "2026-01-12T06:00:00.000Z",
+                     *             "updated_at": "2026-01-30T17:42:10.000Z",
+                     *             "version": 7,
+                     *             "capture_id": "65bb0a2e9c1d4f5a6b7c8d9e",
+                     *             "video_id": null,
+                     *             "vehicle_id": 7,
+                     *             "imei": "013800138000",
+                     *             "channel_id": 1,
+                     *             "kind": "image",
+                     *             "source": "capture",
+                     *             "mime_type": "image/jpeg",
+                     *             "size_bytes": 284113,
+                     *             "url": "https://fleet.example.com/api/dashcam-media/611/file?user=5&expires=1769876130&signature=c2lnbmF0dXJl",
+                     *             "thumbnail_url": "https://fleet.example.com/api/dashcam-media/611/file?user=5&expires=1769876130&signature=c2lnbmF0dXJl&thumbnail=1",
+                     *             "thumbnail_width": 320,
+                     *             "thumbnail_height": 180,
+                     *             "width": 640,
+                     *             "height": 360,
+                     *             "duration_seconds": null,
+                     *             "taken_at": "2026-01-31T08:15:30.000Z",
+                     *             "received_at": "2026-01-31T08:15:30.000Z",
+                     *             "latitude": 9.9312,
+                     *             "longitude": 76.2673,
+                     *             "notification_id": 5012,
+                     *             "protected": false
+                     *           }
+                     *         ]
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["Capture"];
                         meta?: {
@@ -12986,6 +15284,59 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": 1204,
+                     *         "created_at": "2026-01-12T06:00:00.000Z",
+                     *         "updated_at": "2026-01-30T17:42:10.000Z",
+                     *         "version": 7,
+                     *         "capture_id": "65bb0a2e9c1d4f5a6b7c8d9e",
+                     *         "vehicle_id": 7,
+                     *         "channel_id": 1,
+                     *         "kind": "photo",
+                     *         "quality": "MEDIUM",
+                     *         "status": "completed",
+                     *         "method": "terminal",
+                     *         "error": null,
+                     *         "requested_at": "2026-01-31T08:15:12.000Z",
+                     *         "completed_at": "2026-01-31T08:15:30.000Z",
+                     *         "media": [
+                     *           {
+                     *             "id": 611,
+                     *             "created_at": "2026-01-12T06:00:00.000Z",
+                     *             "updated_at": "2026-01-30T17:42:10.000Z",
+                     *             "version": 7,
+                     *             "capture_id": "65bb0a2e9c1d4f5a6b7c8d9e",
+                     *             "video_id": null,
+                     *             "vehicle_id": 7,
+                     *             "imei": "013800138000",
+                     *             "channel_id": 1,
+                     *             "kind": "image",
+                     *             "source": "capture",
+                     *             "mime_type": "image/jpeg",
+                     *             "size_bytes": 284113,
+                     *             "url": "https://fleet.example.com/api/dashcam-media/611/file?user=5&expires=1769876130&signature=c2lnbmF0dXJl",
+                     *             "thumbnail_url": "https://fleet.example.com/api/dashcam-media/611/file?user=5&expires=1769876130&signature=c2lnbmF0dXJl&thumbnail=1",
+                     *             "thumbnail_width": 320,
+                     *             "thumbnail_height": 180,
+                     *             "width": 640,
+                     *             "height": 360,
+                     *             "duration_seconds": null,
+                     *             "taken_at": "2026-01-31T08:15:30.000Z",
+                     *             "received_at": "2026-01-31T08:15:30.000Z",
+                     *             "latitude": 9.9312,
+                     *             "longitude": 76.2673,
+                     *             "notification_id": 5012,
+                     *             "protected": false
+                     *           }
+                     *         ]
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["Capture"];
                         meta?: {
@@ -13082,6 +15433,13 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "group_id": 4,
+                 *       "text": "Please call the office.",
+                 *       "language": "en"
+                 *     }
+                 */
                 "application/json": {
                     /**
                      * @description Vehicles; in a form, ids separated by commas.
@@ -13151,6 +15509,23 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "seconds": 4.2,
+                     *         "vehicles": [
+                     *           {
+                     *             "vehicle_id": 7,
+                     *             "is_played": true,
+                     *             "error": null
+                     *           }
+                     *         ]
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["Broadcast"];
                         meta?: {
@@ -13320,6 +15695,49 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": 611,
+                     *           "created_at": "2026-01-12T06:00:00.000Z",
+                     *           "updated_at": "2026-01-30T17:42:10.000Z",
+                     *           "version": 7,
+                     *           "capture_id": "65bb0a2e9c1d4f5a6b7c8d9e",
+                     *           "video_id": null,
+                     *           "vehicle_id": 7,
+                     *           "imei": "013800138000",
+                     *           "channel_id": 1,
+                     *           "kind": "image",
+                     *           "source": "capture",
+                     *           "mime_type": "image/jpeg",
+                     *           "size_bytes": 284113,
+                     *           "url": "https://fleet.example.com/api/dashcam-media/611/file?user=5&expires=1769876130&signature=c2lnbmF0dXJl",
+                     *           "thumbnail_url": "https://fleet.example.com/api/dashcam-media/611/file?user=5&expires=1769876130&signature=c2lnbmF0dXJl&thumbnail=1",
+                     *           "thumbnail_width": 320,
+                     *           "thumbnail_height": 180,
+                     *           "width": 640,
+                     *           "height": 360,
+                     *           "duration_seconds": null,
+                     *           "taken_at": "2026-01-31T08:15:30.000Z",
+                     *           "received_at": "2026-01-31T08:15:30.000Z",
+                     *           "latitude": 9.9312,
+                     *           "longitude": 76.2673,
+                     *           "notification_id": 5012,
+                     *           "protected": false
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "pagination": {
+                     *           "page": 1,
+                     *           "pageSize": 50,
+                     *           "pageCount": 1,
+                     *           "total": 48
+                     *         },
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["Media"][];
                         meta: {
@@ -13428,6 +15846,11 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "protected": true
+                 *     }
+                 */
                 "application/json": {
                     /**
                      * @description A protected file is not deleted by retention or quota.
@@ -13448,6 +15871,41 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": 611,
+                     *         "created_at": "2026-01-12T06:00:00.000Z",
+                     *         "updated_at": "2026-01-30T17:42:10.000Z",
+                     *         "version": 7,
+                     *         "capture_id": "65bb0a2e9c1d4f5a6b7c8d9e",
+                     *         "video_id": null,
+                     *         "vehicle_id": 7,
+                     *         "imei": "013800138000",
+                     *         "channel_id": 1,
+                     *         "kind": "image",
+                     *         "source": "capture",
+                     *         "mime_type": "image/jpeg",
+                     *         "size_bytes": 284113,
+                     *         "url": "https://fleet.example.com/api/dashcam-media/611/file?user=5&expires=1769876130&signature=c2lnbmF0dXJl",
+                     *         "thumbnail_url": "https://fleet.example.com/api/dashcam-media/611/file?user=5&expires=1769876130&signature=c2lnbmF0dXJl&thumbnail=1",
+                     *         "thumbnail_width": 320,
+                     *         "thumbnail_height": 180,
+                     *         "width": 640,
+                     *         "height": 360,
+                     *         "duration_seconds": null,
+                     *         "taken_at": "2026-01-31T08:15:30.000Z",
+                     *         "received_at": "2026-01-31T08:15:30.000Z",
+                     *         "latitude": 9.9312,
+                     *         "longitude": 76.2673,
+                     *         "notification_id": 5012,
+                     *         "protected": false
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["Media"];
                         meta?: {
@@ -13593,6 +16051,41 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": 611,
+                     *         "created_at": "2026-01-12T06:00:00.000Z",
+                     *         "updated_at": "2026-01-30T17:42:10.000Z",
+                     *         "version": 7,
+                     *         "capture_id": "65bb0a2e9c1d4f5a6b7c8d9e",
+                     *         "video_id": null,
+                     *         "vehicle_id": 7,
+                     *         "imei": "013800138000",
+                     *         "channel_id": 1,
+                     *         "kind": "image",
+                     *         "source": "capture",
+                     *         "mime_type": "image/jpeg",
+                     *         "size_bytes": 284113,
+                     *         "url": "https://fleet.example.com/api/dashcam-media/611/file?user=5&expires=1769876130&signature=c2lnbmF0dXJl",
+                     *         "thumbnail_url": "https://fleet.example.com/api/dashcam-media/611/file?user=5&expires=1769876130&signature=c2lnbmF0dXJl&thumbnail=1",
+                     *         "thumbnail_width": 320,
+                     *         "thumbnail_height": 180,
+                     *         "width": 640,
+                     *         "height": 360,
+                     *         "duration_seconds": null,
+                     *         "taken_at": "2026-01-31T08:15:30.000Z",
+                     *         "received_at": "2026-01-31T08:15:30.000Z",
+                     *         "latitude": 9.9312,
+                     *         "longitude": 76.2673,
+                     *         "notification_id": 5012,
+                     *         "protected": false
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["Media"];
                         meta?: {
@@ -13905,6 +16398,56 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": 1377,
+                     *           "created_at": "2026-01-12T06:00:00.000Z",
+                     *           "updated_at": "2026-01-30T17:42:10.000Z",
+                     *           "version": 7,
+                     *           "video_id": "65bb0a2e9c1d4f5a6b7c8da0",
+                     *           "imei": "013800138000",
+                     *           "channel": 1,
+                     *           "video_start_time": "2026-01-31T13:40:00+05:30",
+                     *           "video_end_time": "2026-01-31T13:41:00+05:30",
+                     *           "filesize": 15728640,
+                     *           "status": "completed",
+                     *           "filename": "013800138000_1_20260131134000.mp4",
+                     *           "external": false,
+                     *           "vehicle_id": 7,
+                     *           "vehicle_no": "KL07CD1234",
+                     *           "requested_by": 5,
+                     *           "completed_at": "2026-01-31T08:15:30.000Z",
+                     *           "media_id": 611,
+                     *           "download_url": "/api/dashcam-media/611/file",
+                     *           "thumbnail_url": "https://fleet.example.com/api/dashcam-media/611/file?user=5&expires=1769876130&signature=c2lnbmF0dXJl&thumbnail=1",
+                     *           "thumbnail_width": 320,
+                     *           "duration_seconds": 60,
+                     *           "error": null,
+                     *           "percent": 100,
+                     *           "bytes_per_second": null,
+                     *           "seconds_left": null,
+                     *           "mp4": {
+                     *             "status": "completed",
+                     *             "percent": 100,
+                     *             "url": "/api/dashcam-media/611/file?format=mp4",
+                     *             "size_bytes": 15204352,
+                     *             "error": null
+                     *           }
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "pagination": {
+                     *           "page": 1,
+                     *           "pageSize": 50,
+                     *           "pageCount": 1,
+                     *           "total": 48
+                     *         },
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["Download"][];
                         meta: {
@@ -14005,6 +16548,17 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "vehicle_id": 7,
+                 *       "channel_id": 1,
+                 *       "from": "2026-01-31T08:10:00Z",
+                 *       "to": "2026-01-31T08:11:00Z",
+                 *       "networks": [
+                 *         "wifi"
+                 *       ]
+                 *     }
+                 */
                 "application/json": components["schemas"]["RequestDownload"];
             };
         };
@@ -14019,6 +16573,48 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": 1377,
+                     *         "created_at": "2026-01-12T06:00:00.000Z",
+                     *         "updated_at": "2026-01-30T17:42:10.000Z",
+                     *         "version": 7,
+                     *         "video_id": "65bb0a2e9c1d4f5a6b7c8da0",
+                     *         "imei": "013800138000",
+                     *         "channel": 1,
+                     *         "video_start_time": "2026-01-31T13:40:00+05:30",
+                     *         "video_end_time": "2026-01-31T13:41:00+05:30",
+                     *         "filesize": 15728640,
+                     *         "status": "completed",
+                     *         "filename": "013800138000_1_20260131134000.mp4",
+                     *         "external": false,
+                     *         "vehicle_id": 7,
+                     *         "vehicle_no": "KL07CD1234",
+                     *         "requested_by": 5,
+                     *         "completed_at": "2026-01-31T08:15:30.000Z",
+                     *         "media_id": 611,
+                     *         "download_url": "/api/dashcam-media/611/file",
+                     *         "thumbnail_url": "https://fleet.example.com/api/dashcam-media/611/file?user=5&expires=1769876130&signature=c2lnbmF0dXJl&thumbnail=1",
+                     *         "thumbnail_width": 320,
+                     *         "duration_seconds": 60,
+                     *         "error": null,
+                     *         "percent": 100,
+                     *         "bytes_per_second": null,
+                     *         "seconds_left": null,
+                     *         "mp4": {
+                     *           "status": "completed",
+                     *           "percent": 100,
+                     *           "url": "/api/dashcam-media/611/file?format=mp4",
+                     *           "size_bytes": 15204352,
+                     *           "error": null
+                     *         }
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["Download"];
                         meta?: {
@@ -14174,6 +16770,11 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "action": "pause"
+                 *     }
+                 */
                 "application/json": components["schemas"]["ControlDownload"];
             };
         };
@@ -14188,6 +16789,48 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": 1377,
+                     *         "created_at": "2026-01-12T06:00:00.000Z",
+                     *         "updated_at": "2026-01-30T17:42:10.000Z",
+                     *         "version": 7,
+                     *         "video_id": "65bb0a2e9c1d4f5a6b7c8da0",
+                     *         "imei": "013800138000",
+                     *         "channel": 1,
+                     *         "video_start_time": "2026-01-31T13:40:00+05:30",
+                     *         "video_end_time": "2026-01-31T13:41:00+05:30",
+                     *         "filesize": 15728640,
+                     *         "status": "completed",
+                     *         "filename": "013800138000_1_20260131134000.mp4",
+                     *         "external": false,
+                     *         "vehicle_id": 7,
+                     *         "vehicle_no": "KL07CD1234",
+                     *         "requested_by": 5,
+                     *         "completed_at": "2026-01-31T08:15:30.000Z",
+                     *         "media_id": 611,
+                     *         "download_url": "/api/dashcam-media/611/file",
+                     *         "thumbnail_url": "https://fleet.example.com/api/dashcam-media/611/file?user=5&expires=1769876130&signature=c2lnbmF0dXJl&thumbnail=1",
+                     *         "thumbnail_width": 320,
+                     *         "duration_seconds": 60,
+                     *         "error": null,
+                     *         "percent": 100,
+                     *         "bytes_per_second": null,
+                     *         "seconds_left": null,
+                     *         "mp4": {
+                     *           "status": "completed",
+                     *           "percent": 100,
+                     *           "url": "/api/dashcam-media/611/file?format=mp4",
+                     *           "size_bytes": 15204352,
+                     *           "error": null
+                     *         }
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["Download"];
                         meta?: {
@@ -14350,6 +16993,48 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": 1377,
+                     *         "created_at": "2026-01-12T06:00:00.000Z",
+                     *         "updated_at": "2026-01-30T17:42:10.000Z",
+                     *         "version": 7,
+                     *         "video_id": "65bb0a2e9c1d4f5a6b7c8da0",
+                     *         "imei": "013800138000",
+                     *         "channel": 1,
+                     *         "video_start_time": "2026-01-31T13:40:00+05:30",
+                     *         "video_end_time": "2026-01-31T13:41:00+05:30",
+                     *         "filesize": 15728640,
+                     *         "status": "completed",
+                     *         "filename": "013800138000_1_20260131134000.mp4",
+                     *         "external": false,
+                     *         "vehicle_id": 7,
+                     *         "vehicle_no": "KL07CD1234",
+                     *         "requested_by": 5,
+                     *         "completed_at": "2026-01-31T08:15:30.000Z",
+                     *         "media_id": 611,
+                     *         "download_url": "/api/dashcam-media/611/file",
+                     *         "thumbnail_url": "https://fleet.example.com/api/dashcam-media/611/file?user=5&expires=1769876130&signature=c2lnbmF0dXJl&thumbnail=1",
+                     *         "thumbnail_width": 320,
+                     *         "duration_seconds": 60,
+                     *         "error": null,
+                     *         "percent": 100,
+                     *         "bytes_per_second": null,
+                     *         "seconds_left": null,
+                     *         "mp4": {
+                     *           "status": "completed",
+                     *           "percent": 100,
+                     *           "url": "/api/dashcam-media/611/file?format=mp4",
+                     *           "size_bytes": 15204352,
+                     *           "error": null
+                     *         }
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["Download"];
                         meta?: {
@@ -14475,6 +17160,48 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": 1377,
+                     *         "created_at": "2026-01-12T06:00:00.000Z",
+                     *         "updated_at": "2026-01-30T17:42:10.000Z",
+                     *         "version": 7,
+                     *         "video_id": "65bb0a2e9c1d4f5a6b7c8da0",
+                     *         "imei": "013800138000",
+                     *         "channel": 1,
+                     *         "video_start_time": "2026-01-31T13:40:00+05:30",
+                     *         "video_end_time": "2026-01-31T13:41:00+05:30",
+                     *         "filesize": 15728640,
+                     *         "status": "completed",
+                     *         "filename": "013800138000_1_20260131134000.mp4",
+                     *         "external": false,
+                     *         "vehicle_id": 7,
+                     *         "vehicle_no": "KL07CD1234",
+                     *         "requested_by": 5,
+                     *         "completed_at": "2026-01-31T08:15:30.000Z",
+                     *         "media_id": 611,
+                     *         "download_url": "/api/dashcam-media/611/file",
+                     *         "thumbnail_url": "https://fleet.example.com/api/dashcam-media/611/file?user=5&expires=1769876130&signature=c2lnbmF0dXJl&thumbnail=1",
+                     *         "thumbnail_width": 320,
+                     *         "duration_seconds": 60,
+                     *         "error": null,
+                     *         "percent": 100,
+                     *         "bytes_per_second": null,
+                     *         "seconds_left": null,
+                     *         "mp4": {
+                     *           "status": "completed",
+                     *           "percent": 100,
+                     *           "url": "/api/dashcam-media/611/file?format=mp4",
+                     *           "size_bytes": 15204352,
+                     *           "error": null
+                     *         }
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["Download"];
                         meta?: {
@@ -14616,6 +17343,54 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": 12,
+                     *           "created_at": "2026-01-12T06:00:00.000Z",
+                     *           "updated_at": "2026-01-30T17:42:10.000Z",
+                     *           "version": 7,
+                     *           "name": "Ravi Menon",
+                     *           "phone_number": "+919876543210",
+                     *           "email": "ann@fleet.example",
+                     *           "address": "NH 66, Edappally, Kochi 682024",
+                     *           "photo_url": "https://fleet.example.com/photos/ravi.jpg",
+                     *           "notes": "Night shifts only.",
+                     *           "license_number": "KL0720210004321",
+                     *           "license_class": "HMV",
+                     *           "license_country": "IN",
+                     *           "license_issue_date": "2021-06-01",
+                     *           "license_expiry_date": "2031-05-31",
+                     *           "date_of_birth": "1988-05-14",
+                     *           "blood_group": "O+",
+                     *           "emergency_contact": {
+                     *             "name": "Leela Menon",
+                     *             "phone_number": "+919876543210"
+                     *           },
+                     *           "card_number": "0004417213",
+                     *           "vehicle_ids": [
+                     *             7,
+                     *             8
+                     *           ],
+                     *           "current_vehicle_id": 7,
+                     *           "status": "active",
+                     *           "attributes": {
+                     *             "depot": "Edappally"
+                     *           }
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "pagination": {
+                     *           "page": 1,
+                     *           "pageSize": 50,
+                     *           "pageCount": 1,
+                     *           "total": 48
+                     *         },
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["Driver"][];
                         meta: {
@@ -14718,6 +17493,36 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "name": "Ravi Menon",
+                 *       "phone_number": "+919876543210",
+                 *       "email": "ann@fleet.example",
+                 *       "address": "NH 66, Edappally, Kochi 682024",
+                 *       "photo_url": "https://fleet.example.com/photos/ravi.jpg",
+                 *       "notes": "Night shifts only.",
+                 *       "license_number": "KL0720210004321",
+                 *       "license_class": "HMV",
+                 *       "license_country": "IN",
+                 *       "license_issue_date": "2021-06-01",
+                 *       "license_expiry_date": "2031-05-31",
+                 *       "date_of_birth": "1988-05-14",
+                 *       "blood_group": "O+",
+                 *       "emergency_contact": {
+                 *         "name": "Leela Menon",
+                 *         "phone_number": "+919876543210"
+                 *       },
+                 *       "card_number": "0004417213",
+                 *       "vehicle_ids": [
+                 *         7,
+                 *         8
+                 *       ],
+                 *       "status": "active",
+                 *       "attributes": {
+                 *         "depot": "Edappally"
+                 *       }
+                 *     }
+                 */
                 "application/json": {
                     name: string;
                     /** @description E.164 with +; spaces, dashes and brackets are ignored. */
@@ -14777,6 +17582,46 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": 12,
+                     *         "created_at": "2026-01-12T06:00:00.000Z",
+                     *         "updated_at": "2026-01-30T17:42:10.000Z",
+                     *         "version": 7,
+                     *         "name": "Ravi Menon",
+                     *         "phone_number": "+919876543210",
+                     *         "email": "ann@fleet.example",
+                     *         "address": "NH 66, Edappally, Kochi 682024",
+                     *         "photo_url": "https://fleet.example.com/photos/ravi.jpg",
+                     *         "notes": "Night shifts only.",
+                     *         "license_number": "KL0720210004321",
+                     *         "license_class": "HMV",
+                     *         "license_country": "IN",
+                     *         "license_issue_date": "2021-06-01",
+                     *         "license_expiry_date": "2031-05-31",
+                     *         "date_of_birth": "1988-05-14",
+                     *         "blood_group": "O+",
+                     *         "emergency_contact": {
+                     *           "name": "Leela Menon",
+                     *           "phone_number": "+919876543210"
+                     *         },
+                     *         "card_number": "0004417213",
+                     *         "vehicle_ids": [
+                     *           7,
+                     *           8
+                     *         ],
+                     *         "current_vehicle_id": 7,
+                     *         "status": "active",
+                     *         "attributes": {
+                     *           "depot": "Edappally"
+                     *         }
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["Driver"];
                         meta?: {
@@ -14929,6 +17774,46 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": 12,
+                     *         "created_at": "2026-01-12T06:00:00.000Z",
+                     *         "updated_at": "2026-01-30T17:42:10.000Z",
+                     *         "version": 7,
+                     *         "name": "Ravi Menon",
+                     *         "phone_number": "+919876543210",
+                     *         "email": "ann@fleet.example",
+                     *         "address": "NH 66, Edappally, Kochi 682024",
+                     *         "photo_url": "https://fleet.example.com/photos/ravi.jpg",
+                     *         "notes": "Night shifts only.",
+                     *         "license_number": "KL0720210004321",
+                     *         "license_class": "HMV",
+                     *         "license_country": "IN",
+                     *         "license_issue_date": "2021-06-01",
+                     *         "license_expiry_date": "2031-05-31",
+                     *         "date_of_birth": "1988-05-14",
+                     *         "blood_group": "O+",
+                     *         "emergency_contact": {
+                     *           "name": "Leela Menon",
+                     *           "phone_number": "+919876543210"
+                     *         },
+                     *         "card_number": "0004417213",
+                     *         "vehicle_ids": [
+                     *           7,
+                     *           8
+                     *         ],
+                     *         "current_vehicle_id": 7,
+                     *         "status": "active",
+                     *         "attributes": {
+                     *           "depot": "Edappally"
+                     *         }
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["Driver"];
                         meta?: {
@@ -15036,6 +17921,36 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "name": "Ravi Menon",
+                 *       "phone_number": "+919876543210",
+                 *       "email": "ann@fleet.example",
+                 *       "address": "NH 66, Edappally, Kochi 682024",
+                 *       "photo_url": "https://fleet.example.com/photos/ravi.jpg",
+                 *       "notes": "Night shifts only.",
+                 *       "license_number": "KL0720210004321",
+                 *       "license_class": "HMV",
+                 *       "license_country": "IN",
+                 *       "license_issue_date": "2021-06-01",
+                 *       "license_expiry_date": "2031-05-31",
+                 *       "date_of_birth": "1988-05-14",
+                 *       "blood_group": "O+",
+                 *       "emergency_contact": {
+                 *         "name": "Leela Menon",
+                 *         "phone_number": "+919876543210"
+                 *       },
+                 *       "card_number": "0004417213",
+                 *       "vehicle_ids": [
+                 *         7,
+                 *         8
+                 *       ],
+                 *       "status": "active",
+                 *       "attributes": {
+                 *         "depot": "Edappally"
+                 *       }
+                 *     }
+                 */
                 "application/json": {
                     name?: string;
                     /** @description E.164 with +; spaces, dashes and brackets are ignored. */
@@ -15095,6 +18010,46 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": 12,
+                     *         "created_at": "2026-01-12T06:00:00.000Z",
+                     *         "updated_at": "2026-01-30T17:42:10.000Z",
+                     *         "version": 7,
+                     *         "name": "Ravi Menon",
+                     *         "phone_number": "+919876543210",
+                     *         "email": "ann@fleet.example",
+                     *         "address": "NH 66, Edappally, Kochi 682024",
+                     *         "photo_url": "https://fleet.example.com/photos/ravi.jpg",
+                     *         "notes": "Night shifts only.",
+                     *         "license_number": "KL0720210004321",
+                     *         "license_class": "HMV",
+                     *         "license_country": "IN",
+                     *         "license_issue_date": "2021-06-01",
+                     *         "license_expiry_date": "2031-05-31",
+                     *         "date_of_birth": "1988-05-14",
+                     *         "blood_group": "O+",
+                     *         "emergency_contact": {
+                     *           "name": "Leela Menon",
+                     *           "phone_number": "+919876543210"
+                     *         },
+                     *         "card_number": "0004417213",
+                     *         "vehicle_ids": [
+                     *           7,
+                     *           8
+                     *         ],
+                     *         "current_vehicle_id": 7,
+                     *         "status": "active",
+                     *         "attributes": {
+                     *           "depot": "Edappally"
+                     *         }
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["Driver"];
                         meta?: {
@@ -15250,6 +18205,46 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": 12,
+                     *         "created_at": "2026-01-12T06:00:00.000Z",
+                     *         "updated_at": "2026-01-30T17:42:10.000Z",
+                     *         "version": 7,
+                     *         "name": "Ravi Menon",
+                     *         "phone_number": "+919876543210",
+                     *         "email": "ann@fleet.example",
+                     *         "address": "NH 66, Edappally, Kochi 682024",
+                     *         "photo_url": "https://fleet.example.com/photos/ravi.jpg",
+                     *         "notes": "Night shifts only.",
+                     *         "license_number": "KL0720210004321",
+                     *         "license_class": "HMV",
+                     *         "license_country": "IN",
+                     *         "license_issue_date": "2021-06-01",
+                     *         "license_expiry_date": "2031-05-31",
+                     *         "date_of_birth": "1988-05-14",
+                     *         "blood_group": "O+",
+                     *         "emergency_contact": {
+                     *           "name": "Leela Menon",
+                     *           "phone_number": "+919876543210"
+                     *         },
+                     *         "card_number": "0004417213",
+                     *         "vehicle_ids": [
+                     *           7,
+                     *           8
+                     *         ],
+                     *         "current_vehicle_id": 7,
+                     *         "status": "active",
+                     *         "attributes": {
+                     *           "depot": "Edappally"
+                     *         }
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["Driver"];
                         meta?: {
@@ -15381,6 +18376,42 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": 4,
+                     *           "created_at": "2026-01-12T06:00:00.000Z",
+                     *           "updated_at": "2026-01-30T17:42:10.000Z",
+                     *           "version": 7,
+                     *           "name": "Port traffic",
+                     *           "description": "Trucks between the depot and the port.",
+                     *           "color": "#1976D2",
+                     *           "parent_group": null,
+                     *           "vehicles": [
+                     *             7,
+                     *             8
+                     *           ],
+                     *           "geofences": [
+                     *             21
+                     *           ],
+                     *           "drivers": [
+                     *             12
+                     *           ],
+                     *           "vehicle_count": 2
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "pagination": {
+                     *           "page": 1,
+                     *           "pageSize": 50,
+                     *           "pageCount": 1,
+                     *           "total": 48
+                     *         },
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["VehicleGroup"][];
                         meta: {
@@ -15485,6 +18516,24 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "name": "Port traffic",
+                 *       "description": "Trucks between the depot and the port.",
+                 *       "color": "#1976D2",
+                 *       "parent_group": null,
+                 *       "vehicles": [
+                 *         7,
+                 *         8
+                 *       ],
+                 *       "geofences": [
+                 *         21
+                 *       ],
+                 *       "drivers": [
+                 *         12
+                 *       ]
+                 *     }
+                 */
                 "application/json": {
                     /** @description Unique among the groups of the same parent. */
                     name: string;
@@ -15518,6 +18567,34 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": 4,
+                     *         "created_at": "2026-01-12T06:00:00.000Z",
+                     *         "updated_at": "2026-01-30T17:42:10.000Z",
+                     *         "version": 7,
+                     *         "name": "Port traffic",
+                     *         "description": "Trucks between the depot and the port.",
+                     *         "color": "#1976D2",
+                     *         "parent_group": null,
+                     *         "vehicles": [
+                     *           7,
+                     *           8
+                     *         ],
+                     *         "geofences": [
+                     *           21
+                     *         ],
+                     *         "drivers": [
+                     *           12
+                     *         ],
+                     *         "vehicle_count": 2
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["VehicleGroup"];
                         meta?: {
@@ -15670,6 +18747,37 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": 4,
+                     *         "created_at": "2026-01-12T06:00:00.000Z",
+                     *         "updated_at": "2026-01-30T17:42:10.000Z",
+                     *         "version": 7,
+                     *         "name": "Port traffic",
+                     *         "description": "Trucks between the depot and the port.",
+                     *         "color": "#1976D2",
+                     *         "parent_group": null,
+                     *         "vehicles": [
+                     *           7,
+                     *           8
+                     *         ],
+                     *         "geofences": [
+                     *           21
+                     *         ],
+                     *         "drivers": [
+                     *           12
+                     *         ],
+                     *         "vehicle_count": 2,
+                     *         "sub_groups": [
+                     *           6
+                     *         ]
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["VehicleGroupWithSubGroups"];
                         meta?: {
@@ -15777,6 +18885,18 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "name": "Port traffic",
+                 *       "parent_group": null,
+                 *       "add_vehicles": [
+                 *         9
+                 *       ],
+                 *       "remove_vehicles": [
+                 *         8
+                 *       ]
+                 *     }
+                 */
                 "application/json": {
                     /** @description Unique among the groups of the same parent. */
                     name?: string;
@@ -15818,6 +18938,34 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": 4,
+                     *         "created_at": "2026-01-12T06:00:00.000Z",
+                     *         "updated_at": "2026-01-30T17:42:10.000Z",
+                     *         "version": 7,
+                     *         "name": "Port traffic",
+                     *         "description": "Trucks between the depot and the port.",
+                     *         "color": "#1976D2",
+                     *         "parent_group": null,
+                     *         "vehicles": [
+                     *           7,
+                     *           8
+                     *         ],
+                     *         "geofences": [
+                     *           21
+                     *         ],
+                     *         "drivers": [
+                     *           12
+                     *         ],
+                     *         "vehicle_count": 2
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["VehicleGroup"];
                         meta?: {
@@ -15976,6 +19124,34 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": 4,
+                     *         "created_at": "2026-01-12T06:00:00.000Z",
+                     *         "updated_at": "2026-01-30T17:42:10.000Z",
+                     *         "version": 7,
+                     *         "name": "Port traffic",
+                     *         "description": "Trucks between the depot and the port.",
+                     *         "color": "#1976D2",
+                     *         "parent_group": null,
+                     *         "vehicles": [
+                     *           7,
+                     *           8
+                     *         ],
+                     *         "geofences": [
+                     *           21
+                     *         ],
+                     *         "drivers": [
+                     *           12
+                     *         ],
+                     *         "vehicle_count": 2
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["VehicleGroup"];
                         meta?: {
@@ -16109,6 +19285,42 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": 4,
+                     *           "created_at": "2026-01-12T06:00:00.000Z",
+                     *           "updated_at": "2026-01-30T17:42:10.000Z",
+                     *           "version": 7,
+                     *           "name": "Port traffic",
+                     *           "description": "Trucks between the depot and the port.",
+                     *           "color": "#1976D2",
+                     *           "parent_group": null,
+                     *           "vehicles": [
+                     *             7,
+                     *             8
+                     *           ],
+                     *           "geofences": [
+                     *             21
+                     *           ],
+                     *           "drivers": [
+                     *             12
+                     *           ],
+                     *           "vehicle_count": 2
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "pagination": {
+                     *           "page": 1,
+                     *           "pageSize": 50,
+                     *           "pageCount": 1,
+                     *           "total": 48
+                     *         },
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["VehicleGroup"][];
                         meta: {
@@ -16233,6 +19445,117 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": 21,
+                     *           "created_at": "2026-01-12T06:00:00.000Z",
+                     *           "updated_at": "2026-01-30T17:42:10.000Z",
+                     *           "version": 7,
+                     *           "name": "Container terminal",
+                     *           "type": "polygon",
+                     *           "coordinates": [
+                     *             [
+                     *               9.9816,
+                     *               76.2999
+                     *             ],
+                     *             [
+                     *               9.9674,
+                     *               76.3182
+                     *             ],
+                     *             [
+                     *               9.9312,
+                     *               76.2673
+                     *             ]
+                     *           ],
+                     *           "radius_m": null,
+                     *           "width_m": null,
+                     *           "color": "#1976D2",
+                     *           "description": "Gate 2, open day and night.",
+                     *           "notify_on": [
+                     *             "enter"
+                     *           ],
+                     *           "dwell_seconds": null,
+                     *           "speed_limit_kmh": 80,
+                     *           "schedule": {
+                     *             "timezone": "Asia/Kolkata",
+                     *             "days": [
+                     *               1,
+                     *               2,
+                     *               3,
+                     *               4,
+                     *               5
+                     *             ],
+                     *             "from": "22:00",
+                     *             "to": "06:00"
+                     *           },
+                     *           "vehicles": [
+                     *             7,
+                     *             8
+                     *           ],
+                     *           "groups": [
+                     *             4
+                     *           ],
+                     *           "push_to_terminal": false,
+                     *           "attributes": {
+                     *             "depot": "Edappally"
+                     *           },
+                     *           "terminal_sync": {
+                     *             "013800138000": "synced"
+                     *           },
+                     *           "area_m2": 5230000,
+                     *           "bbox": [
+                     *             9.9312,
+                     *             76.2673,
+                     *             9.9816,
+                     *             76.3182
+                     *           ],
+                     *           "geojson": {
+                     *             "type": "Feature",
+                     *             "geometry": {
+                     *               "type": "Polygon",
+                     *               "coordinates": [
+                     *                 [
+                     *                   [
+                     *                     76.2999,
+                     *                     9.9816
+                     *                   ],
+                     *                   [
+                     *                     76.3182,
+                     *                     9.9674
+                     *                   ],
+                     *                   [
+                     *                     76.2673,
+                     *                     9.9312
+                     *                   ],
+                     *                   [
+                     *                     76.2999,
+                     *                     9.9816
+                     *                   ]
+                     *                 ]
+                     *               ]
+                     *             },
+                     *             "properties": {
+                     *               "id": 21,
+                     *               "name": "Container terminal",
+                     *               "type": "polygon"
+                     *             }
+                     *           },
+                     *           "inside_count": 1
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "pagination": {
+                     *           "page": 1,
+                     *           "pageSize": 50,
+                     *           "pageCount": 1,
+                     *           "total": 48
+                     *         },
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["Geofence"][];
                         meta: {
@@ -16335,6 +19658,46 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "name": "Container terminal",
+                 *       "type": "polygon",
+                 *       "coordinates": [
+                 *         [
+                 *           9.9816,
+                 *           76.2999
+                 *         ],
+                 *         [
+                 *           9.9674,
+                 *           76.3182
+                 *         ],
+                 *         [
+                 *           9.9312,
+                 *           76.2673
+                 *         ]
+                 *       ],
+                 *       "color": "#1976D2",
+                 *       "notify_on": [
+                 *         "enter",
+                 *         "exit"
+                 *       ],
+                 *       "schedule": {
+                 *         "timezone": "Asia/Kolkata",
+                 *         "days": [
+                 *           1,
+                 *           2,
+                 *           3,
+                 *           4,
+                 *           5
+                 *         ],
+                 *         "from": "22:00",
+                 *         "to": "06:00"
+                 *       },
+                 *       "groups": [
+                 *         4
+                 *       ]
+                 *     }
+                 */
                 "application/json": {
                     name: string;
                     /** @description `[latitude, longitude]` pairs. Polygon: 3 to 500 corners, closed automatically, without self-intersection. Circle: its centre. Corridor: 2 to 500 points. */
@@ -16397,6 +19760,109 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": 21,
+                     *         "created_at": "2026-01-12T06:00:00.000Z",
+                     *         "updated_at": "2026-01-30T17:42:10.000Z",
+                     *         "version": 7,
+                     *         "name": "Container terminal",
+                     *         "type": "polygon",
+                     *         "coordinates": [
+                     *           [
+                     *             9.9816,
+                     *             76.2999
+                     *           ],
+                     *           [
+                     *             9.9674,
+                     *             76.3182
+                     *           ],
+                     *           [
+                     *             9.9312,
+                     *             76.2673
+                     *           ]
+                     *         ],
+                     *         "radius_m": null,
+                     *         "width_m": null,
+                     *         "color": "#1976D2",
+                     *         "description": "Gate 2, open day and night.",
+                     *         "notify_on": [
+                     *           "enter"
+                     *         ],
+                     *         "dwell_seconds": null,
+                     *         "speed_limit_kmh": 80,
+                     *         "schedule": {
+                     *           "timezone": "Asia/Kolkata",
+                     *           "days": [
+                     *             1,
+                     *             2,
+                     *             3,
+                     *             4,
+                     *             5
+                     *           ],
+                     *           "from": "22:00",
+                     *           "to": "06:00"
+                     *         },
+                     *         "vehicles": [
+                     *           7,
+                     *           8
+                     *         ],
+                     *         "groups": [
+                     *           4
+                     *         ],
+                     *         "push_to_terminal": false,
+                     *         "attributes": {
+                     *           "depot": "Edappally"
+                     *         },
+                     *         "terminal_sync": {
+                     *           "013800138000": "synced"
+                     *         },
+                     *         "area_m2": 5230000,
+                     *         "bbox": [
+                     *           9.9312,
+                     *           76.2673,
+                     *           9.9816,
+                     *           76.3182
+                     *         ],
+                     *         "geojson": {
+                     *           "type": "Feature",
+                     *           "geometry": {
+                     *             "type": "Polygon",
+                     *             "coordinates": [
+                     *               [
+                     *                 [
+                     *                   76.2999,
+                     *                   9.9816
+                     *                 ],
+                     *                 [
+                     *                   76.3182,
+                     *                   9.9674
+                     *                 ],
+                     *                 [
+                     *                   76.2673,
+                     *                   9.9312
+                     *                 ],
+                     *                 [
+                     *                   76.2999,
+                     *                   9.9816
+                     *                 ]
+                     *               ]
+                     *             ]
+                     *           },
+                     *           "properties": {
+                     *             "id": 21,
+                     *             "name": "Container terminal",
+                     *             "type": "polygon"
+                     *           }
+                     *         },
+                     *         "inside_count": 1
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["Geofence"];
                         meta?: {
@@ -16549,6 +20015,109 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": 21,
+                     *         "created_at": "2026-01-12T06:00:00.000Z",
+                     *         "updated_at": "2026-01-30T17:42:10.000Z",
+                     *         "version": 7,
+                     *         "name": "Container terminal",
+                     *         "type": "polygon",
+                     *         "coordinates": [
+                     *           [
+                     *             9.9816,
+                     *             76.2999
+                     *           ],
+                     *           [
+                     *             9.9674,
+                     *             76.3182
+                     *           ],
+                     *           [
+                     *             9.9312,
+                     *             76.2673
+                     *           ]
+                     *         ],
+                     *         "radius_m": null,
+                     *         "width_m": null,
+                     *         "color": "#1976D2",
+                     *         "description": "Gate 2, open day and night.",
+                     *         "notify_on": [
+                     *           "enter"
+                     *         ],
+                     *         "dwell_seconds": null,
+                     *         "speed_limit_kmh": 80,
+                     *         "schedule": {
+                     *           "timezone": "Asia/Kolkata",
+                     *           "days": [
+                     *             1,
+                     *             2,
+                     *             3,
+                     *             4,
+                     *             5
+                     *           ],
+                     *           "from": "22:00",
+                     *           "to": "06:00"
+                     *         },
+                     *         "vehicles": [
+                     *           7,
+                     *           8
+                     *         ],
+                     *         "groups": [
+                     *           4
+                     *         ],
+                     *         "push_to_terminal": false,
+                     *         "attributes": {
+                     *           "depot": "Edappally"
+                     *         },
+                     *         "terminal_sync": {
+                     *           "013800138000": "synced"
+                     *         },
+                     *         "area_m2": 5230000,
+                     *         "bbox": [
+                     *           9.9312,
+                     *           76.2673,
+                     *           9.9816,
+                     *           76.3182
+                     *         ],
+                     *         "geojson": {
+                     *           "type": "Feature",
+                     *           "geometry": {
+                     *             "type": "Polygon",
+                     *             "coordinates": [
+                     *               [
+                     *                 [
+                     *                   76.2999,
+                     *                   9.9816
+                     *                 ],
+                     *                 [
+                     *                   76.3182,
+                     *                   9.9674
+                     *                 ],
+                     *                 [
+                     *                   76.2673,
+                     *                   9.9312
+                     *                 ],
+                     *                 [
+                     *                   76.2999,
+                     *                   9.9816
+                     *                 ]
+                     *               ]
+                     *             ]
+                     *           },
+                     *           "properties": {
+                     *             "id": 21,
+                     *             "name": "Container terminal",
+                     *             "type": "polygon"
+                     *           }
+                     *         },
+                     *         "inside_count": 1
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["Geofence"];
                         meta?: {
@@ -16656,6 +20225,46 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "name": "Container terminal",
+                 *       "type": "polygon",
+                 *       "coordinates": [
+                 *         [
+                 *           9.9816,
+                 *           76.2999
+                 *         ],
+                 *         [
+                 *           9.9674,
+                 *           76.3182
+                 *         ],
+                 *         [
+                 *           9.9312,
+                 *           76.2673
+                 *         ]
+                 *       ],
+                 *       "color": "#1976D2",
+                 *       "notify_on": [
+                 *         "enter",
+                 *         "exit"
+                 *       ],
+                 *       "schedule": {
+                 *         "timezone": "Asia/Kolkata",
+                 *         "days": [
+                 *           1,
+                 *           2,
+                 *           3,
+                 *           4,
+                 *           5
+                 *         ],
+                 *         "from": "22:00",
+                 *         "to": "06:00"
+                 *       },
+                 *       "groups": [
+                 *         4
+                 *       ]
+                 *     }
+                 */
                 "application/json": {
                     name?: string;
                     /** @description `[latitude, longitude]` pairs. Polygon: 3 to 500 corners, closed automatically, without self-intersection. Circle: its centre. Corridor: 2 to 500 points. */
@@ -16718,6 +20327,109 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": 21,
+                     *         "created_at": "2026-01-12T06:00:00.000Z",
+                     *         "updated_at": "2026-01-30T17:42:10.000Z",
+                     *         "version": 7,
+                     *         "name": "Container terminal",
+                     *         "type": "polygon",
+                     *         "coordinates": [
+                     *           [
+                     *             9.9816,
+                     *             76.2999
+                     *           ],
+                     *           [
+                     *             9.9674,
+                     *             76.3182
+                     *           ],
+                     *           [
+                     *             9.9312,
+                     *             76.2673
+                     *           ]
+                     *         ],
+                     *         "radius_m": null,
+                     *         "width_m": null,
+                     *         "color": "#1976D2",
+                     *         "description": "Gate 2, open day and night.",
+                     *         "notify_on": [
+                     *           "enter"
+                     *         ],
+                     *         "dwell_seconds": null,
+                     *         "speed_limit_kmh": 80,
+                     *         "schedule": {
+                     *           "timezone": "Asia/Kolkata",
+                     *           "days": [
+                     *             1,
+                     *             2,
+                     *             3,
+                     *             4,
+                     *             5
+                     *           ],
+                     *           "from": "22:00",
+                     *           "to": "06:00"
+                     *         },
+                     *         "vehicles": [
+                     *           7,
+                     *           8
+                     *         ],
+                     *         "groups": [
+                     *           4
+                     *         ],
+                     *         "push_to_terminal": false,
+                     *         "attributes": {
+                     *           "depot": "Edappally"
+                     *         },
+                     *         "terminal_sync": {
+                     *           "013800138000": "synced"
+                     *         },
+                     *         "area_m2": 5230000,
+                     *         "bbox": [
+                     *           9.9312,
+                     *           76.2673,
+                     *           9.9816,
+                     *           76.3182
+                     *         ],
+                     *         "geojson": {
+                     *           "type": "Feature",
+                     *           "geometry": {
+                     *             "type": "Polygon",
+                     *             "coordinates": [
+                     *               [
+                     *                 [
+                     *                   76.2999,
+                     *                   9.9816
+                     *                 ],
+                     *                 [
+                     *                   76.3182,
+                     *                   9.9674
+                     *                 ],
+                     *                 [
+                     *                   76.2673,
+                     *                   9.9312
+                     *                 ],
+                     *                 [
+                     *                   76.2999,
+                     *                   9.9816
+                     *                 ]
+                     *               ]
+                     *             ]
+                     *           },
+                     *           "properties": {
+                     *             "id": 21,
+                     *             "name": "Container terminal",
+                     *             "type": "polygon"
+                     *           }
+                     *         },
+                     *         "inside_count": 1
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["Geofence"];
                         meta?: {
@@ -16863,6 +20575,109 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": 21,
+                     *         "created_at": "2026-01-12T06:00:00.000Z",
+                     *         "updated_at": "2026-01-30T17:42:10.000Z",
+                     *         "version": 7,
+                     *         "name": "Container terminal",
+                     *         "type": "polygon",
+                     *         "coordinates": [
+                     *           [
+                     *             9.9816,
+                     *             76.2999
+                     *           ],
+                     *           [
+                     *             9.9674,
+                     *             76.3182
+                     *           ],
+                     *           [
+                     *             9.9312,
+                     *             76.2673
+                     *           ]
+                     *         ],
+                     *         "radius_m": null,
+                     *         "width_m": null,
+                     *         "color": "#1976D2",
+                     *         "description": "Gate 2, open day and night.",
+                     *         "notify_on": [
+                     *           "enter"
+                     *         ],
+                     *         "dwell_seconds": null,
+                     *         "speed_limit_kmh": 80,
+                     *         "schedule": {
+                     *           "timezone": "Asia/Kolkata",
+                     *           "days": [
+                     *             1,
+                     *             2,
+                     *             3,
+                     *             4,
+                     *             5
+                     *           ],
+                     *           "from": "22:00",
+                     *           "to": "06:00"
+                     *         },
+                     *         "vehicles": [
+                     *           7,
+                     *           8
+                     *         ],
+                     *         "groups": [
+                     *           4
+                     *         ],
+                     *         "push_to_terminal": false,
+                     *         "attributes": {
+                     *           "depot": "Edappally"
+                     *         },
+                     *         "terminal_sync": {
+                     *           "013800138000": "synced"
+                     *         },
+                     *         "area_m2": 5230000,
+                     *         "bbox": [
+                     *           9.9312,
+                     *           76.2673,
+                     *           9.9816,
+                     *           76.3182
+                     *         ],
+                     *         "geojson": {
+                     *           "type": "Feature",
+                     *           "geometry": {
+                     *             "type": "Polygon",
+                     *             "coordinates": [
+                     *               [
+                     *                 [
+                     *                   76.2999,
+                     *                   9.9816
+                     *                 ],
+                     *                 [
+                     *                   76.3182,
+                     *                   9.9674
+                     *                 ],
+                     *                 [
+                     *                   76.2673,
+                     *                   9.9312
+                     *                 ],
+                     *                 [
+                     *                   76.2999,
+                     *                   9.9816
+                     *                 ]
+                     *               ]
+                     *             ]
+                     *           },
+                     *           "properties": {
+                     *             "id": 21,
+                     *             "name": "Container terminal",
+                     *             "type": "polygon"
+                     *           }
+                     *         },
+                     *         "inside_count": 1
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["Geofence"];
                         meta?: {
@@ -16994,6 +20809,86 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": 31,
+                     *           "created_at": "2026-01-12T06:00:00.000Z",
+                     *           "updated_at": "2026-01-30T17:42:10.000Z",
+                     *           "version": 7,
+                     *           "name": "Edappally to the port",
+                     *           "description": "Avoids the city centre.",
+                     *           "color": "#1976D2",
+                     *           "waypoints": [
+                     *             {
+                     *               "lat": 9.9312,
+                     *               "lng": 76.2673,
+                     *               "name": "Container terminal",
+                     *               "radius_m": 50,
+                     *               "stop_seconds": 600
+                     *             }
+                     *           ],
+                     *           "path": [
+                     *             [
+                     *               9.9816,
+                     *               76.2999
+                     *             ],
+                     *             [
+                     *               9.9674,
+                     *               76.3182
+                     *             ],
+                     *             [
+                     *               9.9312,
+                     *               76.2673
+                     *             ]
+                     *           ],
+                     *           "polyline": "o{c{@c{jqMxwAsqBfaF|uF",
+                     *           "profile": "car",
+                     *           "deviation_m": 150,
+                     *           "notify_on": [
+                     *             "deviation"
+                     *           ],
+                     *           "schedule": {
+                     *             "timezone": "Asia/Kolkata",
+                     *             "days": [
+                     *               1,
+                     *               2,
+                     *               3,
+                     *               4,
+                     *               5
+                     *             ],
+                     *             "from": "22:00",
+                     *             "to": "06:00"
+                     *           },
+                     *           "speed_limit_kmh": 80,
+                     *           "active": true,
+                     *           "distance_m": 41800,
+                     *           "duration_seconds": 4410,
+                     *           "path_source": "client",
+                     *           "vehicle_ids": [
+                     *             7,
+                     *             8
+                     *           ],
+                     *           "bbox": [
+                     *             9.9312,
+                     *             76.2673,
+                     *             9.9816,
+                     *             76.3182
+                     *           ]
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "pagination": {
+                     *           "page": 1,
+                     *           "pageSize": 50,
+                     *           "pageCount": 1,
+                     *           "total": 48
+                     *         },
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["Route"][];
                         meta: {
@@ -17096,6 +20991,34 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "name": "Edappally to the port",
+                 *       "color": "#1976D2",
+                 *       "waypoints": [
+                 *         {
+                 *           "lat": 9.9816,
+                 *           "lng": 76.2999,
+                 *           "name": "Depot",
+                 *           "radius_m": 50
+                 *         },
+                 *         {
+                 *           "lat": 9.9312,
+                 *           "lng": 76.2673,
+                 *           "name": "Container terminal",
+                 *           "radius_m": 100,
+                 *           "stop_seconds": 600
+                 *         }
+                 *       ],
+                 *       "profile": "truck",
+                 *       "deviation_m": 150,
+                 *       "notify_on": [
+                 *         "deviation",
+                 *         "return",
+                 *         "completed"
+                 *       ]
+                 *     }
+                 */
                 "application/json": {
                     name: string;
                     description?: string | null;
@@ -17153,6 +21076,78 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": 31,
+                     *         "created_at": "2026-01-12T06:00:00.000Z",
+                     *         "updated_at": "2026-01-30T17:42:10.000Z",
+                     *         "version": 7,
+                     *         "name": "Edappally to the port",
+                     *         "description": "Avoids the city centre.",
+                     *         "color": "#1976D2",
+                     *         "waypoints": [
+                     *           {
+                     *             "lat": 9.9312,
+                     *             "lng": 76.2673,
+                     *             "name": "Container terminal",
+                     *             "radius_m": 50,
+                     *             "stop_seconds": 600
+                     *           }
+                     *         ],
+                     *         "path": [
+                     *           [
+                     *             9.9816,
+                     *             76.2999
+                     *           ],
+                     *           [
+                     *             9.9674,
+                     *             76.3182
+                     *           ],
+                     *           [
+                     *             9.9312,
+                     *             76.2673
+                     *           ]
+                     *         ],
+                     *         "polyline": "o{c{@c{jqMxwAsqBfaF|uF",
+                     *         "profile": "car",
+                     *         "deviation_m": 150,
+                     *         "notify_on": [
+                     *           "deviation"
+                     *         ],
+                     *         "schedule": {
+                     *           "timezone": "Asia/Kolkata",
+                     *           "days": [
+                     *             1,
+                     *             2,
+                     *             3,
+                     *             4,
+                     *             5
+                     *           ],
+                     *           "from": "22:00",
+                     *           "to": "06:00"
+                     *         },
+                     *         "speed_limit_kmh": 80,
+                     *         "active": true,
+                     *         "distance_m": 41800,
+                     *         "duration_seconds": 4410,
+                     *         "path_source": "client",
+                     *         "vehicle_ids": [
+                     *           7,
+                     *           8
+                     *         ],
+                     *         "bbox": [
+                     *           9.9312,
+                     *           76.2673,
+                     *           9.9816,
+                     *           76.3182
+                     *         ]
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["Route"];
                         meta?: {
@@ -17305,6 +21300,78 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": 31,
+                     *         "created_at": "2026-01-12T06:00:00.000Z",
+                     *         "updated_at": "2026-01-30T17:42:10.000Z",
+                     *         "version": 7,
+                     *         "name": "Edappally to the port",
+                     *         "description": "Avoids the city centre.",
+                     *         "color": "#1976D2",
+                     *         "waypoints": [
+                     *           {
+                     *             "lat": 9.9312,
+                     *             "lng": 76.2673,
+                     *             "name": "Container terminal",
+                     *             "radius_m": 50,
+                     *             "stop_seconds": 600
+                     *           }
+                     *         ],
+                     *         "path": [
+                     *           [
+                     *             9.9816,
+                     *             76.2999
+                     *           ],
+                     *           [
+                     *             9.9674,
+                     *             76.3182
+                     *           ],
+                     *           [
+                     *             9.9312,
+                     *             76.2673
+                     *           ]
+                     *         ],
+                     *         "polyline": "o{c{@c{jqMxwAsqBfaF|uF",
+                     *         "profile": "car",
+                     *         "deviation_m": 150,
+                     *         "notify_on": [
+                     *           "deviation"
+                     *         ],
+                     *         "schedule": {
+                     *           "timezone": "Asia/Kolkata",
+                     *           "days": [
+                     *             1,
+                     *             2,
+                     *             3,
+                     *             4,
+                     *             5
+                     *           ],
+                     *           "from": "22:00",
+                     *           "to": "06:00"
+                     *         },
+                     *         "speed_limit_kmh": 80,
+                     *         "active": true,
+                     *         "distance_m": 41800,
+                     *         "duration_seconds": 4410,
+                     *         "path_source": "client",
+                     *         "vehicle_ids": [
+                     *           7,
+                     *           8
+                     *         ],
+                     *         "bbox": [
+                     *           9.9312,
+                     *           76.2673,
+                     *           9.9816,
+                     *           76.3182
+                     *         ]
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["Route"];
                         meta?: {
@@ -17412,6 +21479,34 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "name": "Edappally to the port",
+                 *       "color": "#1976D2",
+                 *       "waypoints": [
+                 *         {
+                 *           "lat": 9.9816,
+                 *           "lng": 76.2999,
+                 *           "name": "Depot",
+                 *           "radius_m": 50
+                 *         },
+                 *         {
+                 *           "lat": 9.9312,
+                 *           "lng": 76.2673,
+                 *           "name": "Container terminal",
+                 *           "radius_m": 100,
+                 *           "stop_seconds": 600
+                 *         }
+                 *       ],
+                 *       "profile": "truck",
+                 *       "deviation_m": 150,
+                 *       "notify_on": [
+                 *         "deviation",
+                 *         "return",
+                 *         "completed"
+                 *       ]
+                 *     }
+                 */
                 "application/json": {
                     name?: string;
                     description?: string | null;
@@ -17469,6 +21564,78 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": 31,
+                     *         "created_at": "2026-01-12T06:00:00.000Z",
+                     *         "updated_at": "2026-01-30T17:42:10.000Z",
+                     *         "version": 7,
+                     *         "name": "Edappally to the port",
+                     *         "description": "Avoids the city centre.",
+                     *         "color": "#1976D2",
+                     *         "waypoints": [
+                     *           {
+                     *             "lat": 9.9312,
+                     *             "lng": 76.2673,
+                     *             "name": "Container terminal",
+                     *             "radius_m": 50,
+                     *             "stop_seconds": 600
+                     *           }
+                     *         ],
+                     *         "path": [
+                     *           [
+                     *             9.9816,
+                     *             76.2999
+                     *           ],
+                     *           [
+                     *             9.9674,
+                     *             76.3182
+                     *           ],
+                     *           [
+                     *             9.9312,
+                     *             76.2673
+                     *           ]
+                     *         ],
+                     *         "polyline": "o{c{@c{jqMxwAsqBfaF|uF",
+                     *         "profile": "car",
+                     *         "deviation_m": 150,
+                     *         "notify_on": [
+                     *           "deviation"
+                     *         ],
+                     *         "schedule": {
+                     *           "timezone": "Asia/Kolkata",
+                     *           "days": [
+                     *             1,
+                     *             2,
+                     *             3,
+                     *             4,
+                     *             5
+                     *           ],
+                     *           "from": "22:00",
+                     *           "to": "06:00"
+                     *         },
+                     *         "speed_limit_kmh": 80,
+                     *         "active": true,
+                     *         "distance_m": 41800,
+                     *         "duration_seconds": 4410,
+                     *         "path_source": "client",
+                     *         "vehicle_ids": [
+                     *           7,
+                     *           8
+                     *         ],
+                     *         "bbox": [
+                     *           9.9312,
+                     *           76.2673,
+                     *           9.9816,
+                     *           76.3182
+                     *         ]
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["Route"];
                         meta?: {
@@ -17614,6 +21781,78 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": 31,
+                     *         "created_at": "2026-01-12T06:00:00.000Z",
+                     *         "updated_at": "2026-01-30T17:42:10.000Z",
+                     *         "version": 7,
+                     *         "name": "Edappally to the port",
+                     *         "description": "Avoids the city centre.",
+                     *         "color": "#1976D2",
+                     *         "waypoints": [
+                     *           {
+                     *             "lat": 9.9312,
+                     *             "lng": 76.2673,
+                     *             "name": "Container terminal",
+                     *             "radius_m": 50,
+                     *             "stop_seconds": 600
+                     *           }
+                     *         ],
+                     *         "path": [
+                     *           [
+                     *             9.9816,
+                     *             76.2999
+                     *           ],
+                     *           [
+                     *             9.9674,
+                     *             76.3182
+                     *           ],
+                     *           [
+                     *             9.9312,
+                     *             76.2673
+                     *           ]
+                     *         ],
+                     *         "polyline": "o{c{@c{jqMxwAsqBfaF|uF",
+                     *         "profile": "car",
+                     *         "deviation_m": 150,
+                     *         "notify_on": [
+                     *           "deviation"
+                     *         ],
+                     *         "schedule": {
+                     *           "timezone": "Asia/Kolkata",
+                     *           "days": [
+                     *             1,
+                     *             2,
+                     *             3,
+                     *             4,
+                     *             5
+                     *           ],
+                     *           "from": "22:00",
+                     *           "to": "06:00"
+                     *         },
+                     *         "speed_limit_kmh": 80,
+                     *         "active": true,
+                     *         "distance_m": 41800,
+                     *         "duration_seconds": 4410,
+                     *         "path_source": "client",
+                     *         "vehicle_ids": [
+                     *           7,
+                     *           8
+                     *         ],
+                     *         "bbox": [
+                     *           9.9312,
+                     *           76.2673,
+                     *           9.9816,
+                     *           76.3182
+                     *         ]
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["Route"];
                         meta?: {
@@ -17745,6 +21984,92 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": 31,
+                     *           "created_at": "2026-01-12T06:00:00.000Z",
+                     *           "updated_at": "2026-01-30T17:42:10.000Z",
+                     *           "version": 7,
+                     *           "name": "Edappally to the port",
+                     *           "description": "Avoids the city centre.",
+                     *           "color": "#1976D2",
+                     *           "waypoints": [
+                     *             {
+                     *               "lat": 9.9312,
+                     *               "lng": 76.2673,
+                     *               "name": "Container terminal",
+                     *               "radius_m": 50,
+                     *               "stop_seconds": 600
+                     *             }
+                     *           ],
+                     *           "path": [
+                     *             [
+                     *               9.9816,
+                     *               76.2999
+                     *             ],
+                     *             [
+                     *               9.9674,
+                     *               76.3182
+                     *             ],
+                     *             [
+                     *               9.9312,
+                     *               76.2673
+                     *             ]
+                     *           ],
+                     *           "polyline": "o{c{@c{jqMxwAsqBfaF|uF",
+                     *           "profile": "car",
+                     *           "deviation_m": 150,
+                     *           "notify_on": [
+                     *             "deviation"
+                     *           ],
+                     *           "schedule": {
+                     *             "timezone": "Asia/Kolkata",
+                     *             "days": [
+                     *               1,
+                     *               2,
+                     *               3,
+                     *               4,
+                     *               5
+                     *             ],
+                     *             "from": "22:00",
+                     *             "to": "06:00"
+                     *           },
+                     *           "speed_limit_kmh": 80,
+                     *           "active": true,
+                     *           "distance_m": 41800,
+                     *           "duration_seconds": 4410,
+                     *           "path_source": "client",
+                     *           "vehicle_ids": [
+                     *             7,
+                     *             8
+                     *           ],
+                     *           "bbox": [
+                     *             9.9312,
+                     *             76.2673,
+                     *             9.9816,
+                     *             76.3182
+                     *           ],
+                     *           "progress": {
+                     *             "waypoint_index": 1,
+                     *             "distance_remaining_m": 12400,
+                     *             "eta": "2026-01-31T08:52:00.000Z",
+                     *             "off_route": false
+                     *           }
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "pagination": {
+                     *           "page": 1,
+                     *           "pageSize": 50,
+                     *           "pageCount": 1,
+                     *           "total": 48
+                     *         },
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["LinkedRoute"][];
                         meta: {
@@ -17851,6 +22176,13 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "route_ids": [
+                 *         31
+                 *       ]
+                 *     }
+                 */
                 "application/json": {
                     route_ids: number[];
                 };
@@ -17867,6 +22199,19 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "vehicle_id": 7,
+                     *         "route_ids": [
+                     *           31
+                     *         ]
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["RouteLinks"];
                         meta?: {
@@ -17992,6 +22337,13 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "route_ids": [
+                 *         31
+                 *       ]
+                 *     }
+                 */
                 "application/json": {
                     route_ids: number[];
                 };
@@ -18008,6 +22360,19 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "vehicle_id": 7,
+                     *         "route_ids": [
+                     *           31
+                     *         ]
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["RouteLinks"];
                         meta?: {
@@ -18127,6 +22492,25 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "coordinates": [
+                 *         {
+                 *           "lat": 9.9816,
+                 *           "lng": 76.2999,
+                 *           "timestamp": 1769847270000,
+                 *           "accuracy_m": 5
+                 *         },
+                 *         {
+                 *           "lat": 9.9674,
+                 *           "lng": 76.3182,
+                 *           "timestamp": 1769847330000,
+                 *           "accuracy_m": 5
+                 *         }
+                 *       ],
+                 *       "profile": "car"
+                 *     }
+                 */
                 "application/json": {
                     coordinates: {
                         lat: number;
@@ -18154,6 +22538,40 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "coordinates": [
+                     *           {
+                     *             "lat": 9.9816,
+                     *             "lng": 76.2999
+                     *           },
+                     *           {
+                     *             "lat": 9.9674,
+                     *             "lng": 76.3182
+                     *           }
+                     *         ],
+                     *         "points": [
+                     *           {
+                     *             "index": 0,
+                     *             "lat": 9.9816,
+                     *             "lng": 76.2999,
+                     *             "matched": true,
+                     *             "distance_m": 3.2,
+                     *             "road_name": "NH 66",
+                     *             "speed_limit_kmh": 80
+                     *           }
+                     *         ],
+                     *         "distance_m": 41800,
+                     *         "confidence": 0.94,
+                     *         "provider": "embedded",
+                     *         "fallback": false
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["SnapResult"];
                         meta?: {
@@ -18293,6 +22711,40 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "address": "NH 66, Edappally, Kochi 682024",
+                     *         "components": {
+                     *           "house": "14",
+                     *           "road": "NH 66",
+                     *           "suburb": "Edappally",
+                     *           "city": "Kochi",
+                     *           "district": "Ernakulam",
+                     *           "state": "Kerala",
+                     *           "postcode": "682024",
+                     *           "country": "India",
+                     *           "country_code": "in"
+                     *         },
+                     *         "latitude": 9.9312,
+                     *         "longitude": 76.2673,
+                     *         "distance_m": 18,
+                     *         "plus_code": "6JWPX7J8+FW",
+                     *         "geofences": [
+                     *           {
+                     *             "id": 21,
+                     *             "name": "Container terminal"
+                     *           }
+                     *         ],
+                     *         "provider": "embedded",
+                     *         "cached": true,
+                     *         "fallback": false
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["ReverseResult"];
                         meta?: {
@@ -18413,6 +22865,32 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "address": "NH 66, Edappally, Kochi 682024",
+                     *           "latitude": 9.9312,
+                     *           "longitude": 76.2673,
+                     *           "confidence": 0.94,
+                     *           "components": {
+                     *             "house": "14",
+                     *             "road": "NH 66",
+                     *             "suburb": "Edappally",
+                     *             "city": "Kochi",
+                     *             "district": "Ernakulam",
+                     *             "state": "Kerala",
+                     *             "postcode": "682024",
+                     *             "country": "India",
+                     *             "country_code": "in"
+                     *           },
+                     *           "type": "city",
+                     *           "provider": "embedded",
+                     *           "fallback": false
+                     *         }
+                     *       ]
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["Place"][];
                     };
@@ -18527,6 +23005,21 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": "embedded:kochi",
+                     *           "title": "Kochi",
+                     *           "subtitle": "Kerala, India",
+                     *           "latitude": 9.9312,
+                     *           "longitude": 76.2673,
+                     *           "type": "city",
+                     *           "distance_m": 4100
+                     *         }
+                     *       ]
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["Suggestion"][];
                     };
@@ -18645,6 +23138,76 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "vehicle_id": 7,
+                     *         "origin": {
+                     *           "latitude": 9.9312,
+                     *           "longitude": 76.2673,
+                     *           "timestamp": 1769847330000
+                     *         },
+                     *         "destination": {
+                     *           "latitude": 9.9312,
+                     *           "longitude": 76.2673,
+                     *           "address": "NH 66, Edappally, Kochi 682024"
+                     *         },
+                     *         "distance_m": 41800,
+                     *         "duration_seconds": 4410,
+                     *         "polyline": "o{c{@c{jqMxwAsqBfaF|uF",
+                     *         "coordinates": [
+                     *           [
+                     *             9.9816,
+                     *             76.2999
+                     *           ],
+                     *           [
+                     *             9.9674,
+                     *             76.3182
+                     *           ],
+                     *           [
+                     *             9.9312,
+                     *             76.2673
+                     *           ]
+                     *         ],
+                     *         "path_source": "provider",
+                     *         "eta": "2026-01-31T08:52:00.000Z",
+                     *         "steps": [
+                     *           {
+                     *             "instruction": "Turn left onto NH 66.",
+                     *             "distance_m": 41800,
+                     *             "duration_seconds": 4410
+                     *           }
+                     *         ],
+                     *         "alternatives": [
+                     *           {
+                     *             "distance_m": 41800,
+                     *             "duration_seconds": 4410,
+                     *             "polyline": "o{c{@c{jqMxwAsqBfaF|uF",
+                     *             "coordinates": [
+                     *               [
+                     *                 9.9816,
+                     *                 76.2999
+                     *               ],
+                     *               [
+                     *                 9.9674,
+                     *                 76.3182
+                     *               ],
+                     *               [
+                     *                 9.9312,
+                     *                 76.2673
+                     *               ]
+                     *             ],
+                     *             "path_source": "provider"
+                     *           }
+                     *         ],
+                     *         "provider": "embedded",
+                     *         "fallback": false
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["RouteResult"];
                         meta?: {
@@ -18774,6 +23337,48 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": 14,
+                     *           "created_at": "2026-01-12T06:00:00.000Z",
+                     *           "updated_at": "2026-01-30T17:42:10.000Z",
+                     *           "version": 7,
+                     *           "name": "Kumbalam toll plaza",
+                     *           "latitude": 9.9312,
+                     *           "longitude": 76.2673,
+                     *           "highway": "NH 66",
+                     *           "city": "Kochi",
+                     *           "state": "Kerala",
+                     *           "country": "IN",
+                     *           "operator": "NHAI",
+                     *           "direction": "both",
+                     *           "rates": [
+                     *             {
+                     *               "vehicle_class": "truck",
+                     *               "single": 17500,
+                     *               "return": 26000,
+                     *               "monthly": 580000,
+                     *               "currency": "INR"
+                     *             }
+                     *           ],
+                     *           "effective_from": "2025-04-01",
+                     *           "source": "embedded",
+                     *           "distance_from_start_m": 8200
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "pagination": {
+                     *           "page": 1,
+                     *           "pageSize": 50,
+                     *           "pageCount": 1,
+                     *           "total": 48
+                     *         },
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["TollGate"][];
                         meta: {
@@ -18910,6 +23515,59 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": 5012,
+                     *           "created_at": "2026-01-12T06:00:00.000Z",
+                     *           "updated_at": "2026-01-30T17:42:10.000Z",
+                     *           "version": 7,
+                     *           "title": "SOS",
+                     *           "description": "KL07CD1234: the driver has pressed the SOS button.",
+                     *           "notification_type": "sos",
+                     *           "imei": "013800138000",
+                     *           "timestamp": 1769847330000,
+                     *           "server_timestamp": 1769847330412,
+                     *           "location": {
+                     *             "latitude": 9.9312,
+                     *             "longitude": 76.2673
+                     *           },
+                     *           "vehicle_id": 7,
+                     *           "vehicle_no": "KL07CD1234",
+                     *           "driver_id": 12,
+                     *           "category": "emergency",
+                     *           "severity": "critical",
+                     *           "address": "NH 66, Edappally, Kochi 682024",
+                     *           "attributes": {
+                     *             "speed": 47.5
+                     *           },
+                     *           "media": [
+                     *             {
+                     *               "id": 611,
+                     *               "kind": "image",
+                     *               "url": "https://fleet.example.com/api/dashcam-media/611/file?user=5&expires=1769876130&signature=c2lnbmF0dXJl",
+                     *               "thumbnail_url": "https://fleet.example.com/api/dashcam-media/611/file?user=5&expires=1769876130&signature=c2lnbmF0dXJl&thumbnail=1"
+                     *             }
+                     *           ],
+                     *           "backfilled": false,
+                     *           "acknowledged_at": "2026-01-31T08:21:04.000Z",
+                     *           "acknowledged_by": 5,
+                     *           "acknowledged_by_name": "Ann Thomas",
+                     *           "driver_name": "Ravi Menon"
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "pagination": {
+                     *           "page": 1,
+                     *           "pageSize": 50,
+                     *           "pageCount": 1,
+                     *           "total": 48
+                     *         },
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["Notification"][];
                         meta: {
@@ -19021,6 +23679,23 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "type": "sos",
+                     *           "title": "SOS",
+                     *           "description": "The driver has pressed the SOS button.",
+                     *           "category": "emergency",
+                     *           "severity": "critical",
+                     *           "default_enabled": true,
+                     *           "sources": [
+                     *             "0x0200 alarm bit 0"
+                     *           ]
+                     *         }
+                     *       ]
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["NotificationType"][];
                     };
@@ -19160,6 +23835,59 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": 5012,
+                     *           "created_at": "2026-01-12T06:00:00.000Z",
+                     *           "updated_at": "2026-01-30T17:42:10.000Z",
+                     *           "version": 7,
+                     *           "title": "SOS",
+                     *           "description": "KL07CD1234: the driver has pressed the SOS button.",
+                     *           "notification_type": "sos",
+                     *           "imei": "013800138000",
+                     *           "timestamp": 1769847330000,
+                     *           "server_timestamp": 1769847330412,
+                     *           "location": {
+                     *             "latitude": 9.9312,
+                     *             "longitude": 76.2673
+                     *           },
+                     *           "vehicle_id": 7,
+                     *           "vehicle_no": "KL07CD1234",
+                     *           "driver_id": 12,
+                     *           "category": "emergency",
+                     *           "severity": "critical",
+                     *           "address": "NH 66, Edappally, Kochi 682024",
+                     *           "attributes": {
+                     *             "speed": 47.5
+                     *           },
+                     *           "media": [
+                     *             {
+                     *               "id": 611,
+                     *               "kind": "image",
+                     *               "url": "https://fleet.example.com/api/dashcam-media/611/file?user=5&expires=1769876130&signature=c2lnbmF0dXJl",
+                     *               "thumbnail_url": "https://fleet.example.com/api/dashcam-media/611/file?user=5&expires=1769876130&signature=c2lnbmF0dXJl&thumbnail=1"
+                     *             }
+                     *           ],
+                     *           "backfilled": false,
+                     *           "acknowledged_at": "2026-01-31T08:21:04.000Z",
+                     *           "acknowledged_by": 5,
+                     *           "acknowledged_by_name": "Ann Thomas",
+                     *           "driver_name": "Ravi Menon"
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "pagination": {
+                     *           "page": 1,
+                     *           "pageSize": 50,
+                     *           "pageCount": 1,
+                     *           "total": 48
+                     *         },
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["Notification"][];
                         meta: {
@@ -19292,6 +24020,26 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "total": 48,
+                     *         "open": {
+                     *           "critical": 1,
+                     *           "warning": 12,
+                     *           "info": 35
+                     *         },
+                     *         "by_type": {
+                     *           "sos": 1,
+                     *           "overspeed": 12,
+                     *           "harsh_braking": 35
+                     *         }
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["NotificationSummary"];
                         meta?: {
@@ -19416,6 +24164,51 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": 5012,
+                     *         "created_at": "2026-01-12T06:00:00.000Z",
+                     *         "updated_at": "2026-01-30T17:42:10.000Z",
+                     *         "version": 7,
+                     *         "title": "SOS",
+                     *         "description": "KL07CD1234: the driver has pressed the SOS button.",
+                     *         "notification_type": "sos",
+                     *         "imei": "013800138000",
+                     *         "timestamp": 1769847330000,
+                     *         "server_timestamp": 1769847330412,
+                     *         "location": {
+                     *           "latitude": 9.9312,
+                     *           "longitude": 76.2673
+                     *         },
+                     *         "vehicle_id": 7,
+                     *         "vehicle_no": "KL07CD1234",
+                     *         "driver_id": 12,
+                     *         "category": "emergency",
+                     *         "severity": "critical",
+                     *         "address": "NH 66, Edappally, Kochi 682024",
+                     *         "attributes": {
+                     *           "speed": 47.5
+                     *         },
+                     *         "media": [
+                     *           {
+                     *             "id": 611,
+                     *             "kind": "image",
+                     *             "url": "https://fleet.example.com/api/dashcam-media/611/file?user=5&expires=1769876130&signature=c2lnbmF0dXJl",
+                     *             "thumbnail_url": "https://fleet.example.com/api/dashcam-media/611/file?user=5&expires=1769876130&signature=c2lnbmF0dXJl&thumbnail=1"
+                     *           }
+                     *         ],
+                     *         "backfilled": false,
+                     *         "acknowledged_at": "2026-01-31T08:21:04.000Z",
+                     *         "acknowledged_by": 5,
+                     *         "acknowledged_by_name": "Ann Thomas",
+                     *         "driver_name": "Ravi Menon"
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["Notification"];
                         meta?: {
@@ -19521,6 +24314,11 @@ export interface operations {
         };
         requestBody?: {
             content: {
+                /**
+                 * @example {
+                 *       "note": "Called the driver: false alarm."
+                 *     }
+                 */
                 "application/json": {
                     note?: string | null;
                 };
@@ -19537,6 +24335,51 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": 5012,
+                     *         "created_at": "2026-01-12T06:00:00.000Z",
+                     *         "updated_at": "2026-01-30T17:42:10.000Z",
+                     *         "version": 7,
+                     *         "title": "SOS",
+                     *         "description": "KL07CD1234: the driver has pressed the SOS button.",
+                     *         "notification_type": "sos",
+                     *         "imei": "013800138000",
+                     *         "timestamp": 1769847330000,
+                     *         "server_timestamp": 1769847330412,
+                     *         "location": {
+                     *           "latitude": 9.9312,
+                     *           "longitude": 76.2673
+                     *         },
+                     *         "vehicle_id": 7,
+                     *         "vehicle_no": "KL07CD1234",
+                     *         "driver_id": 12,
+                     *         "category": "emergency",
+                     *         "severity": "critical",
+                     *         "address": "NH 66, Edappally, Kochi 682024",
+                     *         "attributes": {
+                     *           "speed": 47.5
+                     *         },
+                     *         "media": [
+                     *           {
+                     *             "id": 611,
+                     *             "kind": "image",
+                     *             "url": "https://fleet.example.com/api/dashcam-media/611/file?user=5&expires=1769876130&signature=c2lnbmF0dXJl",
+                     *             "thumbnail_url": "https://fleet.example.com/api/dashcam-media/611/file?user=5&expires=1769876130&signature=c2lnbmF0dXJl&thumbnail=1"
+                     *           }
+                     *         ],
+                     *         "backfilled": false,
+                     *         "acknowledged_at": "2026-01-31T08:21:04.000Z",
+                     *         "acknowledged_by": 5,
+                     *         "acknowledged_by_name": "Ann Thomas",
+                     *         "driver_name": "Ravi Menon"
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["Notification"];
                         meta?: {
@@ -19656,6 +24499,15 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "ids": [
+                 *         5012,
+                 *         5013
+                 *       ],
+                 *       "note": "Called the driver: false alarm."
+                 *     }
+                 */
                 "application/json": {
                     ids: number[];
                     note?: string | null;
@@ -19673,6 +24525,24 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "acknowledged": [
+                     *           5012
+                     *         ],
+                     *         "failed": [
+                     *           {
+                     *             "id": 5013,
+                     *             "code": "not_found"
+                     *           }
+                     *         ]
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             acknowledged: number[];
@@ -19808,6 +24678,17 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "notification_types": [
+                 *         "sos",
+                 *         "overspeed"
+                 *       ],
+                 *       "channels": [
+                 *         "push"
+                 *       ]
+                 *     }
+                 */
                 "application/json": {
                     /** @description The complete set; an empty list mutes the vehicle. */
                     notification_types: string[];
@@ -19826,6 +24707,24 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "vehicle_id": 7,
+                     *         "notification_types": [
+                     *           "sos",
+                     *           "overspeed"
+                     *         ],
+                     *         "channels": [
+                     *           "push"
+                     *         ],
+                     *         "is_default": false
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["VehiclePreferences"];
                         meta?: {
@@ -19958,6 +24857,24 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "vehicle_id": 7,
+                     *         "notification_types": [
+                     *           "sos",
+                     *           "overspeed"
+                     *         ],
+                     *         "channels": [
+                     *           "push"
+                     *         ],
+                     *         "is_default": false
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["VehiclePreferences"];
                         meta?: {
@@ -20057,6 +24974,13 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "push_token": "dQw4w9WgXcQ:APA91bH",
+                 *       "platform": "android",
+                 *       "device_id": "pixel-9-ann"
+                 *     }
+                 */
                 "application/json": {
                     /** @description An empty token ends push messages to the device in `device_id`, or to all devices of the user. */
                     push_token: string;
@@ -20077,6 +25001,18 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": 77,
+                     *         "platform": "android",
+                     *         "updated_at": "2026-01-30T17:42:10.000Z"
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["PushToken"];
                         meta?: {
@@ -20203,6 +25139,65 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": 5,
+                     *         "created_at": "2026-01-12T06:00:00.000Z",
+                     *         "updated_at": "2026-01-30T17:42:10.000Z",
+                     *         "version": 7,
+                     *         "language": "en",
+                     *         "timezone": "Asia/Kolkata",
+                     *         "distance_unit": "km",
+                     *         "speed_unit": "kmh",
+                     *         "volume_unit": "l",
+                     *         "date_format": "YYYY-MM-DD",
+                     *         "time_format": "24h",
+                     *         "theme": "system",
+                     *         "map": {
+                     *           "style": "streets",
+                     *           "center": {
+                     *             "lat": 9.9312,
+                     *             "lng": 76.2673
+                     *           },
+                     *           "zoom": 11,
+                     *           "follow": false,
+                     *           "clusters": true
+                     *         },
+                     *         "notifications": {
+                     *           "push": true,
+                     *           "sms": false,
+                     *           "email": true,
+                     *           "sound": true,
+                     *           "quiet_hours": {
+                     *             "from": "22:00",
+                     *             "to": "06:00"
+                     *           }
+                     *         },
+                     *         "default_group_id": 4,
+                     *         "video": {
+                     *           "stream_type": "LOW",
+                     *           "grid": 4,
+                     *           "audio": true,
+                     *           "data_budget_mb": 5000,
+                     *           "over_budget": "notify",
+                     *           "vehicle_data_budgets": [
+                     *             {
+                     *               "vehicle_id": 7,
+                     *               "data_budget_mb": 1000,
+                     *               "over_budget": "notify"
+                     *             }
+                     *           ]
+                     *         },
+                     *         "dashboard": {
+                     *           "sidebar": "collapsed"
+                     *         }
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["Preferences"];
                         meta?: {
@@ -20304,6 +25299,56 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "language": "en",
+                 *       "timezone": "Asia/Kolkata",
+                 *       "distance_unit": "km",
+                 *       "speed_unit": "kmh",
+                 *       "volume_unit": "l",
+                 *       "date_format": "YYYY-MM-DD",
+                 *       "time_format": "24h",
+                 *       "theme": "system",
+                 *       "map": {
+                 *         "style": "streets",
+                 *         "center": {
+                 *           "lat": 9.9312,
+                 *           "lng": 76.2673
+                 *         },
+                 *         "zoom": 11,
+                 *         "follow": false,
+                 *         "clusters": true
+                 *       },
+                 *       "notifications": {
+                 *         "push": true,
+                 *         "sms": false,
+                 *         "email": true,
+                 *         "sound": true,
+                 *         "quiet_hours": {
+                 *           "from": "22:00",
+                 *           "to": "06:00"
+                 *         }
+                 *       },
+                 *       "default_group_id": 4,
+                 *       "video": {
+                 *         "stream_type": "LOW",
+                 *         "grid": 4,
+                 *         "audio": true,
+                 *         "data_budget_mb": 5000,
+                 *         "over_budget": "notify",
+                 *         "vehicle_data_budgets": [
+                 *           {
+                 *             "vehicle_id": 7,
+                 *             "data_budget_mb": 1000,
+                 *             "over_budget": "notify"
+                 *           }
+                 *         ]
+                 *       },
+                 *       "dashboard": {
+                 *         "sidebar": "collapsed"
+                 *       }
+                 *     }
+                 */
                 "application/json": {
                     /**
                      * @example en
@@ -20388,6 +25433,65 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": 5,
+                     *         "created_at": "2026-01-12T06:00:00.000Z",
+                     *         "updated_at": "2026-01-30T17:42:10.000Z",
+                     *         "version": 7,
+                     *         "language": "en",
+                     *         "timezone": "Asia/Kolkata",
+                     *         "distance_unit": "km",
+                     *         "speed_unit": "kmh",
+                     *         "volume_unit": "l",
+                     *         "date_format": "YYYY-MM-DD",
+                     *         "time_format": "24h",
+                     *         "theme": "system",
+                     *         "map": {
+                     *           "style": "streets",
+                     *           "center": {
+                     *             "lat": 9.9312,
+                     *             "lng": 76.2673
+                     *           },
+                     *           "zoom": 11,
+                     *           "follow": false,
+                     *           "clusters": true
+                     *         },
+                     *         "notifications": {
+                     *           "push": true,
+                     *           "sms": false,
+                     *           "email": true,
+                     *           "sound": true,
+                     *           "quiet_hours": {
+                     *             "from": "22:00",
+                     *             "to": "06:00"
+                     *           }
+                     *         },
+                     *         "default_group_id": 4,
+                     *         "video": {
+                     *           "stream_type": "LOW",
+                     *           "grid": 4,
+                     *           "audio": true,
+                     *           "data_budget_mb": 5000,
+                     *           "over_budget": "notify",
+                     *           "vehicle_data_budgets": [
+                     *             {
+                     *               "vehicle_id": 7,
+                     *               "data_budget_mb": 1000,
+                     *               "over_budget": "notify"
+                     *             }
+                     *           ]
+                     *         },
+                     *         "dashboard": {
+                     *           "sidebar": "collapsed"
+                     *         }
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["Preferences"];
                         meta?: {
@@ -20534,6 +25638,59 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": 3,
+                     *         "created_at": "2026-01-12T06:00:00.000Z",
+                     *         "updated_at": "2026-01-30T17:42:10.000Z",
+                     *         "version": 7,
+                     *         "sms": {
+                     *           "enabled": true,
+                     *           "provider": "none",
+                     *           "sender_id": "FLEET",
+                     *           "notification_types": [
+                     *             "sos",
+                     *             "overspeed"
+                     *           ],
+                     *           "daily_limit": 500,
+                     *           "quiet_hours": {
+                     *             "from": "22:00",
+                     *             "to": "06:00"
+                     *           }
+                     *         },
+                     *         "push": {
+                     *           "enabled": true,
+                     *           "provider": "none",
+                     *           "notification_types": [
+                     *             "sos",
+                     *             "overspeed"
+                     *           ],
+                     *           "dedupe_seconds": 60,
+                     *           "quiet_hours": {
+                     *             "from": "22:00",
+                     *             "to": "06:00"
+                     *           }
+                     *         },
+                     *         "email": {
+                     *           "enabled": true,
+                     *           "from": "alerts@fleet.example",
+                     *           "notification_types": [
+                     *             "sos",
+                     *             "overspeed"
+                     *           ]
+                     *         },
+                     *         "retention": {
+                     *           "locations_days": 365,
+                     *           "notifications_days": 365,
+                     *           "media_days": 90
+                     *         }
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["GlobalConfig"];
                         meta?: {
@@ -20635,6 +25792,50 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "sms": {
+                 *         "enabled": true,
+                 *         "provider": "none",
+                 *         "sender_id": "FLEET",
+                 *         "notification_types": [
+                 *           "sos",
+                 *           "overspeed"
+                 *         ],
+                 *         "daily_limit": 500,
+                 *         "quiet_hours": {
+                 *           "from": "22:00",
+                 *           "to": "06:00"
+                 *         }
+                 *       },
+                 *       "push": {
+                 *         "enabled": true,
+                 *         "provider": "none",
+                 *         "notification_types": [
+                 *           "sos",
+                 *           "overspeed"
+                 *         ],
+                 *         "dedupe_seconds": 60,
+                 *         "quiet_hours": {
+                 *           "from": "22:00",
+                 *           "to": "06:00"
+                 *         }
+                 *       },
+                 *       "email": {
+                 *         "enabled": true,
+                 *         "from": "alerts@fleet.example",
+                 *         "notification_types": [
+                 *           "sos",
+                 *           "overspeed"
+                 *         ]
+                 *       },
+                 *       "retention": {
+                 *         "locations_days": 365,
+                 *         "notifications_days": 365,
+                 *         "media_days": 90
+                 *       }
+                 *     }
+                 */
                 "application/json": {
                     sms?: {
                         enabled?: boolean;
@@ -20688,6 +25889,59 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": 3,
+                     *         "created_at": "2026-01-12T06:00:00.000Z",
+                     *         "updated_at": "2026-01-30T17:42:10.000Z",
+                     *         "version": 7,
+                     *         "sms": {
+                     *           "enabled": true,
+                     *           "provider": "none",
+                     *           "sender_id": "FLEET",
+                     *           "notification_types": [
+                     *             "sos",
+                     *             "overspeed"
+                     *           ],
+                     *           "daily_limit": 500,
+                     *           "quiet_hours": {
+                     *             "from": "22:00",
+                     *             "to": "06:00"
+                     *           }
+                     *         },
+                     *         "push": {
+                     *           "enabled": true,
+                     *           "provider": "none",
+                     *           "notification_types": [
+                     *             "sos",
+                     *             "overspeed"
+                     *           ],
+                     *           "dedupe_seconds": 60,
+                     *           "quiet_hours": {
+                     *             "from": "22:00",
+                     *             "to": "06:00"
+                     *           }
+                     *         },
+                     *         "email": {
+                     *           "enabled": true,
+                     *           "from": "alerts@fleet.example",
+                     *           "notification_types": [
+                     *             "sos",
+                     *             "overspeed"
+                     *           ]
+                     *         },
+                     *         "retention": {
+                     *           "locations_days": 365,
+                     *           "notifications_days": 365,
+                     *           "media_days": 90
+                     *         }
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["GlobalConfig"];
                         meta?: {
@@ -20827,6 +26081,11 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "phone_number": "+919876543210"
+                 *     }
+                 */
                 "application/json": {
                     /** @description The exact number in international format. Also accepted as `phoneNumber`. */
                     phone_number: string;
@@ -20844,6 +26103,19 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": 18,
+                     *         "name": "Maya Pillai",
+                     *         "phone_number": "+919876543210",
+                     *         "avatar_url": null
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["FoundUser"];
                         meta?: {
@@ -20965,6 +26237,19 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "secondary_user": 18,
+                 *       "vehicles": [
+                 *         7,
+                 *         8
+                 *       ],
+                 *       "permissions": [
+                 *         "view"
+                 *       ],
+                 *       "expires_at": null
+                 *     }
+                 */
                 "application/json": {
                     /** @description Id of the user who gets access. Also accepted as `secondaryUser`. */
                     secondary_user: number;
@@ -20990,6 +26275,26 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": 33,
+                     *           "created_at": "2026-01-12T06:00:00.000Z",
+                     *           "updated_at": "2026-01-30T17:42:10.000Z",
+                     *           "version": 7,
+                     *           "owner_user_id": 5,
+                     *           "secondary_user_id": 18,
+                     *           "vehicle_id": 7,
+                     *           "vehicle_no": "KL07CD1234",
+                     *           "permissions": [
+                     *             "view"
+                     *           ],
+                     *           "expires_at": "2026-03-01T00:00:00.000Z"
+                     *         }
+                     *       ]
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["Share"][];
                     };
@@ -21135,6 +26440,15 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "secondary_user": 18,
+                 *       "vehicles": [
+                 *         7,
+                 *         8
+                 *       ]
+                 *     }
+                 */
                 "application/json": {
                     /** @description Id of the user who gets access. Also accepted as `secondaryUser`. */
                     secondary_user: number;
@@ -21154,6 +26468,18 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "removed": [
+                     *           33
+                     *         ]
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["RemovedShares"];
                         meta?: {
@@ -21291,6 +26617,42 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": 18,
+                     *           "name": "Maya Pillai",
+                     *           "phone_number": "+919876543210",
+                     *           "vehicles": [
+                     *             {
+                     *               "id": 33,
+                     *               "created_at": "2026-01-12T06:00:00.000Z",
+                     *               "updated_at": "2026-01-30T17:42:10.000Z",
+                     *               "version": 7,
+                     *               "owner_user_id": 5,
+                     *               "secondary_user_id": 18,
+                     *               "vehicle_id": 7,
+                     *               "vehicle_no": "KL07CD1234",
+                     *               "permissions": [
+                     *                 "view"
+                     *               ],
+                     *               "expires_at": "2026-03-01T00:00:00.000Z"
+                     *             }
+                     *           ]
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "pagination": {
+                     *           "page": 1,
+                     *           "pageSize": 50,
+                     *           "pageCount": 1,
+                     *           "total": 48
+                     *         },
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["SharedUser"][];
                         meta: {
@@ -21413,6 +26775,111 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": 7,
+                     *           "created_at": "2026-01-12T06:00:00.000Z",
+                     *           "updated_at": "2026-01-30T17:42:10.000Z",
+                     *           "version": 7,
+                     *           "account_id": 3,
+                     *           "owner_user_id": 5,
+                     *           "vehicle_no": "KL07CD1234",
+                     *           "name": "Truck 12",
+                     *           "imei": "013800138000",
+                     *           "vehicle_type": "truck",
+                     *           "make": "Tata",
+                     *           "model": "Signa 2823",
+                     *           "year": 2023,
+                     *           "color": "#1976D2",
+                     *           "vin": "MAT448125P1A00042",
+                     *           "fuel_type": "diesel",
+                     *           "tank_capacity_l": 300,
+                     *           "speed_limit_kmh": 80,
+                     *           "odometer_km": 48213.4,
+                     *           "timezone": "Asia/Kolkata",
+                     *           "camera_utc_offset": "+05:30",
+                     *           "driver_id": 12,
+                     *           "group_ids": [
+                     *             4
+                     *           ],
+                     *           "channels": [
+                     *             {
+                     *               "channel_id": 1,
+                     *               "name": "Road",
+                     *               "enabled": true,
+                     *               "has_audio": true
+                     *             }
+                     *           ],
+                     *           "attributes": {
+                     *             "depot": "Edappally"
+                     *           },
+                     *           "access": "owner",
+                     *           "permissions": [
+                     *             "view",
+                     *             "live_video",
+                     *             "history_video",
+                     *             "notifications",
+                     *             "commands"
+                     *           ],
+                     *           "state": "moving",
+                     *           "state_since": 1769846520000,
+                     *           "location": {
+                     *             "imei": "013800138000",
+                     *             "vehicle_id": 7,
+                     *             "latitude": 9.9312,
+                     *             "longitude": 76.2673,
+                     *             "altitude": 7,
+                     *             "speed": 47.5,
+                     *             "course": 128,
+                     *             "gps_valid": true,
+                     *             "satellites": 14,
+                     *             "signal": 22,
+                     *             "ignition": true,
+                     *             "odometer_km": 48213.4,
+                     *             "fuel_l": 184.5,
+                     *             "battery_percent": 96,
+                     *             "external_voltage": 27.8,
+                     *             "alarms": [],
+                     *             "driver_id": 12,
+                     *             "address": "NH 66, Edappally, Kochi 682024",
+                     *             "state": "moving",
+                     *             "state_since": 1769846520000,
+                     *             "source": "jt808",
+                     *             "backfilled": false,
+                     *             "timestamp": 1769847330000,
+                     *             "server_timestamp": 1769847330412
+                     *           },
+                     *           "device": {
+                     *             "protocol": "jt808-2019",
+                     *             "manufacturer": "Concox",
+                     *             "model": "JC450",
+                     *             "terminal_id": "JC450",
+                     *             "iccid": "89910000000012345678",
+                     *             "firmware": "JC450_V1.4.2",
+                     *             "connected": true,
+                     *             "connected_since": "2026-01-31T05:58:41.000Z",
+                     *             "last_seen": "2026-01-31T08:15:30.000Z"
+                     *           },
+                     *           "subscription": {
+                     *             "plan": "video",
+                     *             "status": "active",
+                     *             "expires_at": "2026-03-01T00:00:00.000Z"
+                     *           }
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "pagination": {
+                     *           "page": 1,
+                     *           "pageSize": 50,
+                     *           "pageCount": 1,
+                     *           "total": 48
+                     *         },
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["Vehicle"][];
                         meta: {
@@ -21533,6 +27000,46 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": 35,
+                     *           "created_at": "2026-01-12T06:00:00.000Z",
+                     *           "updated_at": "2026-01-30T17:42:10.000Z",
+                     *           "version": 7,
+                     *           "slug": "4fXh2mPq7RtY9wZb3NcKds",
+                     *           "url": "https://fleet.example.com/share/4fXh2mPq7RtY9wZb3NcKds",
+                     *           "vehicle_id": 7,
+                     *           "label": "Delivery for the port",
+                     *           "permissions": [
+                     *             "location"
+                     *           ],
+                     *           "history_minutes": 30,
+                     *           "max_views": 20,
+                     *           "has_password": false,
+                     *           "destination": {
+                     *             "latitude": 9.9312,
+                     *             "longitude": 76.2673,
+                     *             "name": "Container terminal"
+                     *           },
+                     *           "expires_at": "2026-03-01T00:00:00.000Z",
+                     *           "revoked_at": null,
+                     *           "view_count": 3,
+                     *           "last_viewed_at": "2026-01-31T08:15:30.000Z"
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "pagination": {
+                     *           "page": 1,
+                     *           "pageSize": 50,
+                     *           "pageCount": 1,
+                     *           "total": 48
+                     *         },
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["ShareLink"][];
                         meta: {
@@ -21635,6 +27142,24 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "vehicle_id": 7,
+                 *       "expires_in_hours": 24,
+                 *       "label": "Delivery for the port",
+                 *       "permissions": [
+                 *         "location"
+                 *       ],
+                 *       "history_minutes": 30,
+                 *       "password": "port-2026",
+                 *       "max_views": 20,
+                 *       "destination": {
+                 *         "latitude": 9.9312,
+                 *         "longitude": 76.2673,
+                 *         "name": "Container terminal"
+                 *       }
+                 *     }
+                 */
                 "application/json": {
                     vehicle_id: number;
                     /** @default 24 */
@@ -21668,6 +27193,38 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": 35,
+                     *         "created_at": "2026-01-12T06:00:00.000Z",
+                     *         "updated_at": "2026-01-30T17:42:10.000Z",
+                     *         "version": 7,
+                     *         "slug": "4fXh2mPq7RtY9wZb3NcKds",
+                     *         "url": "https://fleet.example.com/share/4fXh2mPq7RtY9wZb3NcKds",
+                     *         "vehicle_id": 7,
+                     *         "label": "Delivery for the port",
+                     *         "permissions": [
+                     *           "location"
+                     *         ],
+                     *         "history_minutes": 30,
+                     *         "max_views": 20,
+                     *         "has_password": false,
+                     *         "destination": {
+                     *           "latitude": 9.9312,
+                     *           "longitude": 76.2673,
+                     *           "name": "Container terminal"
+                     *         },
+                     *         "expires_at": "2026-03-01T00:00:00.000Z",
+                     *         "revoked_at": null,
+                     *         "view_count": 3,
+                     *         "last_viewed_at": "2026-01-31T08:15:30.000Z"
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["ShareLink"];
                         meta?: {
@@ -21833,6 +27390,56 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "label": "Delivery for the port",
+                     *         "vehicle": {
+                     *           "name": "Truck 12",
+                     *           "vehicle_no": "KL07CD1234",
+                     *           "vehicle_type": "truck"
+                     *         },
+                     *         "state": "moving",
+                     *         "state_since": 1769846520000,
+                     *         "location": {
+                     *           "latitude": 9.9312,
+                     *           "longitude": 76.2673,
+                     *           "speed": 47.5,
+                     *           "course": 128,
+                     *           "timestamp": 1769847330000
+                     *         },
+                     *         "track": [
+                     *           [
+                     *             9.9674,
+                     *             76.3182,
+                     *             1769847270000
+                     *           ]
+                     *         ],
+                     *         "destination": {
+                     *           "latitude": 9.9312,
+                     *           "longitude": 76.2673,
+                     *           "name": "Container terminal"
+                     *         },
+                     *         "eta": "2026-01-31T08:52:00.000Z",
+                     *         "permissions": [
+                     *           "location",
+                     *           "live_video"
+                     *         ],
+                     *         "stream_url": "https://video.fleet.example.com/s/eyJhbGciOiJFZERTQSJ9.e30.c2ln/1/stream.flv",
+                     *         "ws_flv_url": "wss://video.fleet.example.com/s/eyJhbGciOiJFZERTQSJ9.e30.c2ln/1/stream.flv",
+                     *         "hls_url": "https://video.fleet.example.com/s/eyJhbGciOiJFZERTQSJ9.e30.c2ln/1/hls/index.m3u8",
+                     *         "channels": [
+                     *           1,
+                     *           2
+                     *         ],
+                     *         "ws_url": "wss://fleet.example.com/ws?share=4fXh2mPq7RtY9wZb3NcKds",
+                     *         "expires_at": "2026-03-01T00:00:00.000Z"
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["SharedView"];
                         meta?: {
@@ -21958,6 +27565,38 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": 35,
+                     *         "created_at": "2026-01-12T06:00:00.000Z",
+                     *         "updated_at": "2026-01-30T17:42:10.000Z",
+                     *         "version": 7,
+                     *         "slug": "4fXh2mPq7RtY9wZb3NcKds",
+                     *         "url": "https://fleet.example.com/share/4fXh2mPq7RtY9wZb3NcKds",
+                     *         "vehicle_id": 7,
+                     *         "label": "Delivery for the port",
+                     *         "permissions": [
+                     *           "location"
+                     *         ],
+                     *         "history_minutes": 30,
+                     *         "max_views": 20,
+                     *         "has_password": false,
+                     *         "destination": {
+                     *           "latitude": 9.9312,
+                     *           "longitude": 76.2673,
+                     *           "name": "Container terminal"
+                     *         },
+                     *         "expires_at": "2026-03-01T00:00:00.000Z",
+                     *         "revoked_at": null,
+                     *         "view_count": 3,
+                     *         "last_viewed_at": "2026-01-31T08:15:30.000Z"
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["ShareLink"];
                         meta?: {
@@ -22083,6 +27722,56 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "label": "Delivery for the port",
+                     *         "vehicle": {
+                     *           "name": "Truck 12",
+                     *           "vehicle_no": "KL07CD1234",
+                     *           "vehicle_type": "truck"
+                     *         },
+                     *         "state": "moving",
+                     *         "state_since": 1769846520000,
+                     *         "location": {
+                     *           "latitude": 9.9312,
+                     *           "longitude": 76.2673,
+                     *           "speed": 47.5,
+                     *           "course": 128,
+                     *           "timestamp": 1769847330000
+                     *         },
+                     *         "track": [
+                     *           [
+                     *             9.9674,
+                     *             76.3182,
+                     *             1769847270000
+                     *           ]
+                     *         ],
+                     *         "destination": {
+                     *           "latitude": 9.9312,
+                     *           "longitude": 76.2673,
+                     *           "name": "Container terminal"
+                     *         },
+                     *         "eta": "2026-01-31T08:52:00.000Z",
+                     *         "permissions": [
+                     *           "location",
+                     *           "live_video"
+                     *         ],
+                     *         "stream_url": "https://video.fleet.example.com/s/eyJhbGciOiJFZERTQSJ9.e30.c2ln/1/stream.flv",
+                     *         "ws_flv_url": "wss://video.fleet.example.com/s/eyJhbGciOiJFZERTQSJ9.e30.c2ln/1/stream.flv",
+                     *         "hls_url": "https://video.fleet.example.com/s/eyJhbGciOiJFZERTQSJ9.e30.c2ln/1/hls/index.m3u8",
+                     *         "channels": [
+                     *           1,
+                     *           2
+                     *         ],
+                     *         "ws_url": "wss://fleet.example.com/ws?share=4fXh2mPq7RtY9wZb3NcKds",
+                     *         "expires_at": "2026-03-01T00:00:00.000Z"
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["SharedView"];
                         meta?: {
@@ -22189,6 +27878,13 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "token": "eyJhbGciOiJFZERTQSJ9.eyJhdWQiOiJ3cyJ9.c2lnbmF0dXJl",
+                     *       "expires_in": 60,
+                     *       "ws_url": "wss://fleet.example.com/ws"
+                     *     }
+                     */
                     "application/json": components["schemas"]["WebsocketToken"];
                 };
             };
@@ -22296,6 +27992,36 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example [
+                     *       {
+                     *         "imei": "013800138000",
+                     *         "vehicle_id": 7,
+                     *         "latitude": 9.9312,
+                     *         "longitude": 76.2673,
+                     *         "altitude": 7,
+                     *         "speed": 47.5,
+                     *         "course": 128,
+                     *         "gps_valid": true,
+                     *         "satellites": 14,
+                     *         "signal": 22,
+                     *         "ignition": true,
+                     *         "odometer_km": 48213.4,
+                     *         "fuel_l": 184.5,
+                     *         "battery_percent": 96,
+                     *         "external_voltage": 27.8,
+                     *         "alarms": [],
+                     *         "driver_id": 12,
+                     *         "address": "NH 66, Edappally, Kochi 682024",
+                     *         "state": "moving",
+                     *         "state_since": 1769846520000,
+                     *         "source": "jt808",
+                     *         "backfilled": false,
+                     *         "timestamp": 1769847330000,
+                     *         "server_timestamp": 1769847330412
+                     *       }
+                     *     ]
+                     */
                     "application/json": components["schemas"]["Location"][];
                 };
             };
@@ -22399,6 +28125,15 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example [
+                     *       {
+                     *         "vehicle_id": 7,
+                     *         "vehicle_no": "KL07CD1234",
+                     *         "imei": "013800138000"
+                     *       }
+                     *     ]
+                     */
                     "application/json": components["schemas"]["VehicleNumber"][];
                 };
             };
@@ -22508,6 +28243,48 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": 91,
+                     *           "created_at": "2026-01-12T06:00:00.000Z",
+                     *           "updated_at": "2026-01-30T17:42:10.000Z",
+                     *           "version": 7,
+                     *           "url": "https://dispatch.example.com/fleet-events",
+                     *           "name": "Dispatch",
+                     *           "enabled": true,
+                     *           "notification_types": [
+                     *             "sos",
+                     *             "overspeed"
+                     *           ],
+                     *           "vehicle_ids": [
+                     *             7,
+                     *             8
+                     *           ],
+                     *           "headers": {
+                     *             "X-Tenant": "malabar"
+                     *           },
+                     *           "status": "active",
+                     *           "disabled_reason": null,
+                     *           "secret_hint": "9wZb",
+                     *           "failing_since": null,
+                     *           "consecutive_failures": 0,
+                     *           "last_success_at": "2026-01-31T08:15:30.000Z",
+                     *           "last_failure_at": null
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "pagination": {
+                     *           "page": 1,
+                     *           "pageSize": 50,
+                     *           "pageCount": 1,
+                     *           "total": 48
+                     *         },
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["Webhook"][];
                         meta: {
@@ -22610,6 +28387,25 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "url": "https://dispatch.example.com/fleet-events",
+                 *       "secret": "whsec_4fXh2mPq7RtY9wZb",
+                 *       "name": "Dispatch",
+                 *       "notification_types": [
+                 *         "sos",
+                 *         "overspeed"
+                 *       ],
+                 *       "vehicle_ids": [
+                 *         7,
+                 *         8
+                 *       ],
+                 *       "headers": {
+                 *         "X-Tenant": "malabar"
+                 *       },
+                 *       "enabled": true
+                 *     }
+                 */
                 "application/json": {
                     /** @description A public https URL. */
                     url: string;
@@ -22638,6 +28434,41 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": 91,
+                     *         "created_at": "2026-01-12T06:00:00.000Z",
+                     *         "updated_at": "2026-01-30T17:42:10.000Z",
+                     *         "version": 7,
+                     *         "url": "https://dispatch.example.com/fleet-events",
+                     *         "name": "Dispatch",
+                     *         "enabled": true,
+                     *         "notification_types": [
+                     *           "sos",
+                     *           "overspeed"
+                     *         ],
+                     *         "vehicle_ids": [
+                     *           7,
+                     *           8
+                     *         ],
+                     *         "headers": {
+                     *           "X-Tenant": "malabar"
+                     *         },
+                     *         "status": "active",
+                     *         "disabled_reason": null,
+                     *         "secret_hint": "9wZb",
+                     *         "failing_since": null,
+                     *         "consecutive_failures": 0,
+                     *         "last_success_at": "2026-01-31T08:15:30.000Z",
+                     *         "last_failure_at": null,
+                     *         "secret": "whsec_4fXh2mPq7RtY9wZb"
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["WebhookWithSecret"];
                         meta?: {
@@ -22790,6 +28621,40 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": 91,
+                     *         "created_at": "2026-01-12T06:00:00.000Z",
+                     *         "updated_at": "2026-01-30T17:42:10.000Z",
+                     *         "version": 7,
+                     *         "url": "https://dispatch.example.com/fleet-events",
+                     *         "name": "Dispatch",
+                     *         "enabled": true,
+                     *         "notification_types": [
+                     *           "sos",
+                     *           "overspeed"
+                     *         ],
+                     *         "vehicle_ids": [
+                     *           7,
+                     *           8
+                     *         ],
+                     *         "headers": {
+                     *           "X-Tenant": "malabar"
+                     *         },
+                     *         "status": "active",
+                     *         "disabled_reason": null,
+                     *         "secret_hint": "9wZb",
+                     *         "failing_since": null,
+                     *         "consecutive_failures": 0,
+                     *         "last_success_at": "2026-01-31T08:15:30.000Z",
+                     *         "last_failure_at": null
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["Webhook"];
                         meta?: {
@@ -22897,6 +28762,25 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "url": "https://dispatch.example.com/fleet-events",
+                 *       "secret": "whsec_4fXh2mPq7RtY9wZb",
+                 *       "name": "Dispatch",
+                 *       "notification_types": [
+                 *         "sos",
+                 *         "overspeed"
+                 *       ],
+                 *       "vehicle_ids": [
+                 *         7,
+                 *         8
+                 *       ],
+                 *       "headers": {
+                 *         "X-Tenant": "malabar"
+                 *       },
+                 *       "enabled": true
+                 *     }
+                 */
                 "application/json": {
                     /** @description A public https URL. */
                     url?: string;
@@ -22925,6 +28809,40 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": 91,
+                     *         "created_at": "2026-01-12T06:00:00.000Z",
+                     *         "updated_at": "2026-01-30T17:42:10.000Z",
+                     *         "version": 7,
+                     *         "url": "https://dispatch.example.com/fleet-events",
+                     *         "name": "Dispatch",
+                     *         "enabled": true,
+                     *         "notification_types": [
+                     *           "sos",
+                     *           "overspeed"
+                     *         ],
+                     *         "vehicle_ids": [
+                     *           7,
+                     *           8
+                     *         ],
+                     *         "headers": {
+                     *           "X-Tenant": "malabar"
+                     *         },
+                     *         "status": "active",
+                     *         "disabled_reason": null,
+                     *         "secret_hint": "9wZb",
+                     *         "failing_since": null,
+                     *         "consecutive_failures": 0,
+                     *         "last_success_at": "2026-01-31T08:15:30.000Z",
+                     *         "last_failure_at": null
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["Webhook"];
                         meta?: {
@@ -23070,6 +28988,40 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": 91,
+                     *         "created_at": "2026-01-12T06:00:00.000Z",
+                     *         "updated_at": "2026-01-30T17:42:10.000Z",
+                     *         "version": 7,
+                     *         "url": "https://dispatch.example.com/fleet-events",
+                     *         "name": "Dispatch",
+                     *         "enabled": true,
+                     *         "notification_types": [
+                     *           "sos",
+                     *           "overspeed"
+                     *         ],
+                     *         "vehicle_ids": [
+                     *           7,
+                     *           8
+                     *         ],
+                     *         "headers": {
+                     *           "X-Tenant": "malabar"
+                     *         },
+                     *         "status": "active",
+                     *         "disabled_reason": null,
+                     *         "secret_hint": "9wZb",
+                     *         "failing_since": null,
+                     *         "consecutive_failures": 0,
+                     *         "last_success_at": "2026-01-31T08:15:30.000Z",
+                     *         "last_failure_at": null
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["Webhook"];
                         meta?: {
@@ -23187,6 +29139,12 @@ export interface operations {
         };
         requestBody?: {
             content: {
+                /**
+                 * @example {
+                 *       "secret": "whsec_4fXh2mPq7RtY9wZb",
+                 *       "grace_hours": 0
+                 *     }
+                 */
                 "application/json": {
                     /** @description Visible ASCII characters; sent as X-Webhook-Secret. Generated if absent. */
                     secret?: string;
@@ -23209,6 +29167,41 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": 91,
+                     *         "created_at": "2026-01-12T06:00:00.000Z",
+                     *         "updated_at": "2026-01-30T17:42:10.000Z",
+                     *         "version": 7,
+                     *         "url": "https://dispatch.example.com/fleet-events",
+                     *         "name": "Dispatch",
+                     *         "enabled": true,
+                     *         "notification_types": [
+                     *           "sos",
+                     *           "overspeed"
+                     *         ],
+                     *         "vehicle_ids": [
+                     *           7,
+                     *           8
+                     *         ],
+                     *         "headers": {
+                     *           "X-Tenant": "malabar"
+                     *         },
+                     *         "status": "active",
+                     *         "disabled_reason": null,
+                     *         "secret_hint": "9wZb",
+                     *         "failing_since": null,
+                     *         "consecutive_failures": 0,
+                     *         "last_success_at": "2026-01-31T08:15:30.000Z",
+                     *         "last_failure_at": null,
+                     *         "secret": "whsec_4fXh2mPq7RtY9wZb"
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["WebhookWithSecret"];
                         meta?: {
@@ -23354,6 +29347,11 @@ export interface operations {
         };
         requestBody?: {
             content: {
+                /**
+                 * @example {
+                 *       "notification_type": "sos"
+                 *     }
+                 */
                 "application/json": {
                     /** @default sos */
                     notification_type?: string;
@@ -23371,6 +29369,22 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "number": 1,
+                     *         "trigger": "schedule",
+                     *         "started_at": "2026-01-31T07:02:00.000Z",
+                     *         "duration_ms": 84,
+                     *         "status_code": 200,
+                     *         "error_code": null,
+                     *         "response_body": "ok"
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["Attempt"];
                         meta?: {
@@ -23522,6 +29536,42 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": 88214,
+                     *           "created_at": "2026-01-12T06:00:00.000Z",
+                     *           "updated_at": "2026-01-30T17:42:10.000Z",
+                     *           "version": 7,
+                     *           "delivery_id": "65bb0a2e9c1d4f5a6b7c8da2",
+                     *           "webhook_id": 91,
+                     *           "notification_id": 5012,
+                     *           "notification_type": "sos",
+                     *           "imei": "013800138000",
+                     *           "status": "succeeded",
+                     *           "attempt_count": 1,
+                     *           "next_attempt_at": null,
+                     *           "completed_at": "2026-01-31T08:15:30.000Z",
+                     *           "last_attempt": {
+                     *             "started_at": "2026-01-31T07:02:00.000Z",
+                     *             "duration_ms": 84,
+                     *             "status_code": 200,
+                     *             "error_code": null
+                     *           }
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "pagination": {
+                     *           "page": 1,
+                     *           "pageSize": 50,
+                     *           "pageCount": 1,
+                     *           "total": 48
+                     *         },
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["Delivery"][];
                         meta: {
@@ -23640,6 +29690,52 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": 88214,
+                     *         "created_at": "2026-01-12T06:00:00.000Z",
+                     *         "updated_at": "2026-01-30T17:42:10.000Z",
+                     *         "version": 7,
+                     *         "delivery_id": "65bb0a2e9c1d4f5a6b7c8da2",
+                     *         "webhook_id": 91,
+                     *         "notification_id": 5012,
+                     *         "notification_type": "sos",
+                     *         "imei": "013800138000",
+                     *         "status": "succeeded",
+                     *         "attempt_count": 1,
+                     *         "next_attempt_at": null,
+                     *         "completed_at": "2026-01-31T08:15:30.000Z",
+                     *         "last_attempt": {
+                     *           "started_at": "2026-01-31T07:02:00.000Z",
+                     *           "duration_ms": 84,
+                     *           "status_code": 200,
+                     *           "error_code": null
+                     *         },
+                     *         "request": {
+                     *           "headers": {
+                     *             "Content-Type": "application/json",
+                     *             "X-Fleet-Signature": "t=1769847330,v1=9ef4dffb"
+                     *           },
+                     *           "body": "{\"id\":5012,\"notification_type\":\"sos\",\"imei\":\"013800138000\"}"
+                     *         },
+                     *         "attempts": [
+                     *           {
+                     *             "number": 1,
+                     *             "trigger": "schedule",
+                     *             "started_at": "2026-01-31T07:02:00.000Z",
+                     *             "duration_ms": 84,
+                     *             "status_code": 200,
+                     *             "error_code": null,
+                     *             "response_body": "ok"
+                     *           }
+                     *         ]
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["DeliveryDetails"];
                         meta?: {
@@ -23757,6 +29853,34 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": 88214,
+                     *         "created_at": "2026-01-12T06:00:00.000Z",
+                     *         "updated_at": "2026-01-30T17:42:10.000Z",
+                     *         "version": 7,
+                     *         "delivery_id": "65bb0a2e9c1d4f5a6b7c8da2",
+                     *         "webhook_id": 91,
+                     *         "notification_id": 5012,
+                     *         "notification_type": "sos",
+                     *         "imei": "013800138000",
+                     *         "status": "succeeded",
+                     *         "attempt_count": 1,
+                     *         "next_attempt_at": null,
+                     *         "completed_at": "2026-01-31T08:15:30.000Z",
+                     *         "last_attempt": {
+                     *           "started_at": "2026-01-31T07:02:00.000Z",
+                     *           "duration_ms": 84,
+                     *           "status_code": 200,
+                     *           "error_code": null
+                     *         }
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["Delivery"];
                         meta?: {
@@ -23872,6 +29996,15 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "since": "2026-01-30T00:00:00Z",
+                 *       "until": "2026-01-31T00:00:00Z",
+                 *       "statuses": [
+                 *         "failed"
+                 *       ]
+                 *     }
+                 */
                 "application/json": {
                     /**
                      * @description RFC 3339, or milliseconds since 1970.
@@ -23899,6 +30032,16 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "queued": 12
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["Replay"];
                         meta?: {
@@ -24046,6 +30189,31 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "total": 48,
+                     *         "succeeded": 44,
+                     *         "failed": 3,
+                     *         "skipped": 1,
+                     *         "pending": 0,
+                     *         "success_rate": 0.936,
+                     *         "p50_ms": 84,
+                     *         "p95_ms": 412,
+                     *         "series": [
+                     *           {
+                     *             "from": "2026-01-31T08:00:00.000Z",
+                     *             "succeeded": 4,
+                     *             "failed": 0,
+                     *             "skipped": 0
+                     *           }
+                     *         ]
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["WebhookStats"];
                         meta?: {
@@ -24147,6 +30315,19 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "imei": "013800138000",
+                 *       "vehicle_no": "KL07CD1234",
+                 *       "permit_no": "MP-2026-0117",
+                 *       "site": "Quarry North",
+                 *       "owner_name": "Malabar Logistics",
+                 *       "status": "pending",
+                 *       "attributes": {
+                 *         "depot": "Edappally"
+                 *       }
+                 *     }
+                 */
                 "application/json": {
                     /**
                      * @description Terminal number of 12, 15 or 20 digits; unique among mining devices.
@@ -24180,6 +30361,56 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": 301,
+                     *         "created_at": "2026-01-12T06:00:00.000Z",
+                     *         "updated_at": "2026-01-30T17:42:10.000Z",
+                     *         "version": 7,
+                     *         "imei": "013800138000",
+                     *         "vehicle_no": "KL07CD1234",
+                     *         "permit_no": "MP-2026-0117",
+                     *         "site": "Quarry North",
+                     *         "owner_name": "Malabar Logistics",
+                     *         "status": "active",
+                     *         "attributes": {
+                     *           "depot": "Edappally"
+                     *         },
+                     *         "last_seen": "2026-01-31T08:15:30.000Z",
+                     *         "last_location": {
+                     *           "imei": "013800138000",
+                     *           "vehicle_id": 7,
+                     *           "latitude": 9.9312,
+                     *           "longitude": 76.2673,
+                     *           "altitude": 7,
+                     *           "speed": 47.5,
+                     *           "course": 128,
+                     *           "gps_valid": true,
+                     *           "satellites": 14,
+                     *           "signal": 22,
+                     *           "ignition": true,
+                     *           "odometer_km": 48213.4,
+                     *           "fuel_l": 184.5,
+                     *           "battery_percent": 96,
+                     *           "external_voltage": 27.8,
+                     *           "alarms": [],
+                     *           "driver_id": 12,
+                     *           "address": "NH 66, Edappally, Kochi 682024",
+                     *           "state": "moving",
+                     *           "state_since": 1769846520000,
+                     *           "source": "jt808",
+                     *           "backfilled": false,
+                     *           "timestamp": 1769847330000,
+                     *           "server_timestamp": 1769847330412
+                     *         },
+                     *         "data_count": 41212
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["MiningDevice"];
                         meta?: {
@@ -24319,6 +30550,17 @@ export interface operations {
         };
         requestBody?: {
             content: {
+                /**
+                 * @example {
+                 *       "page": 1,
+                 *       "limit": 50,
+                 *       "sort": "-last_seen",
+                 *       "filters": {
+                 *         "status": "active",
+                 *         "site": "Quarry North"
+                 *       }
+                 *     }
+                 */
                 "application/json": {
                     /** @default 1 */
                     page?: number;
@@ -24362,6 +30604,64 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": 301,
+                     *           "created_at": "2026-01-12T06:00:00.000Z",
+                     *           "updated_at": "2026-01-30T17:42:10.000Z",
+                     *           "version": 7,
+                     *           "imei": "013800138000",
+                     *           "vehicle_no": "KL07CD1234",
+                     *           "permit_no": "MP-2026-0117",
+                     *           "site": "Quarry North",
+                     *           "owner_name": "Malabar Logistics",
+                     *           "status": "active",
+                     *           "attributes": {
+                     *             "depot": "Edappally"
+                     *           },
+                     *           "last_seen": "2026-01-31T08:15:30.000Z",
+                     *           "last_location": {
+                     *             "imei": "013800138000",
+                     *             "vehicle_id": 7,
+                     *             "latitude": 9.9312,
+                     *             "longitude": 76.2673,
+                     *             "altitude": 7,
+                     *             "speed": 47.5,
+                     *             "course": 128,
+                     *             "gps_valid": true,
+                     *             "satellites": 14,
+                     *             "signal": 22,
+                     *             "ignition": true,
+                     *             "odometer_km": 48213.4,
+                     *             "fuel_l": 184.5,
+                     *             "battery_percent": 96,
+                     *             "external_voltage": 27.8,
+                     *             "alarms": [],
+                     *             "driver_id": 12,
+                     *             "address": "NH 66, Edappally, Kochi 682024",
+                     *             "state": "moving",
+                     *             "state_since": 1769846520000,
+                     *             "source": "jt808",
+                     *             "backfilled": false,
+                     *             "timestamp": 1769847330000,
+                     *             "server_timestamp": 1769847330412
+                     *           },
+                     *           "data_count": 41212
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "pagination": {
+                     *           "page": 1,
+                     *           "pageSize": 50,
+                     *           "pageCount": 1,
+                     *           "total": 48
+                     *         },
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["MiningDevice"][];
                         meta: {
@@ -24495,6 +30795,56 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": 301,
+                     *         "created_at": "2026-01-12T06:00:00.000Z",
+                     *         "updated_at": "2026-01-30T17:42:10.000Z",
+                     *         "version": 7,
+                     *         "imei": "013800138000",
+                     *         "vehicle_no": "KL07CD1234",
+                     *         "permit_no": "MP-2026-0117",
+                     *         "site": "Quarry North",
+                     *         "owner_name": "Malabar Logistics",
+                     *         "status": "active",
+                     *         "attributes": {
+                     *           "depot": "Edappally"
+                     *         },
+                     *         "last_seen": "2026-01-31T08:15:30.000Z",
+                     *         "last_location": {
+                     *           "imei": "013800138000",
+                     *           "vehicle_id": 7,
+                     *           "latitude": 9.9312,
+                     *           "longitude": 76.2673,
+                     *           "altitude": 7,
+                     *           "speed": 47.5,
+                     *           "course": 128,
+                     *           "gps_valid": true,
+                     *           "satellites": 14,
+                     *           "signal": 22,
+                     *           "ignition": true,
+                     *           "odometer_km": 48213.4,
+                     *           "fuel_l": 184.5,
+                     *           "battery_percent": 96,
+                     *           "external_voltage": 27.8,
+                     *           "alarms": [],
+                     *           "driver_id": 12,
+                     *           "address": "NH 66, Edappally, Kochi 682024",
+                     *           "state": "moving",
+                     *           "state_since": 1769846520000,
+                     *           "source": "jt808",
+                     *           "backfilled": false,
+                     *           "timestamp": 1769847330000,
+                     *           "server_timestamp": 1769847330412
+                     *         },
+                     *         "data_count": 41212
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["MiningDevice"];
                         meta?: {
@@ -24602,6 +30952,18 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "vehicle_no": "KL07CD1234",
+                 *       "permit_no": "MP-2026-0117",
+                 *       "site": "Quarry North",
+                 *       "owner_name": "Malabar Logistics",
+                 *       "status": "pending",
+                 *       "attributes": {
+                 *         "depot": "Edappally"
+                 *       }
+                 *     }
+                 */
                 "application/json": {
                     /** @description Cannot be changed. */
                     readonly imei?: string;
@@ -24632,6 +30994,56 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": 301,
+                     *         "created_at": "2026-01-12T06:00:00.000Z",
+                     *         "updated_at": "2026-01-30T17:42:10.000Z",
+                     *         "version": 7,
+                     *         "imei": "013800138000",
+                     *         "vehicle_no": "KL07CD1234",
+                     *         "permit_no": "MP-2026-0117",
+                     *         "site": "Quarry North",
+                     *         "owner_name": "Malabar Logistics",
+                     *         "status": "active",
+                     *         "attributes": {
+                     *           "depot": "Edappally"
+                     *         },
+                     *         "last_seen": "2026-01-31T08:15:30.000Z",
+                     *         "last_location": {
+                     *           "imei": "013800138000",
+                     *           "vehicle_id": 7,
+                     *           "latitude": 9.9312,
+                     *           "longitude": 76.2673,
+                     *           "altitude": 7,
+                     *           "speed": 47.5,
+                     *           "course": 128,
+                     *           "gps_valid": true,
+                     *           "satellites": 14,
+                     *           "signal": 22,
+                     *           "ignition": true,
+                     *           "odometer_km": 48213.4,
+                     *           "fuel_l": 184.5,
+                     *           "battery_percent": 96,
+                     *           "external_voltage": 27.8,
+                     *           "alarms": [],
+                     *           "driver_id": 12,
+                     *           "address": "NH 66, Edappally, Kochi 682024",
+                     *           "state": "moving",
+                     *           "state_since": 1769846520000,
+                     *           "source": "jt808",
+                     *           "backfilled": false,
+                     *           "timestamp": 1769847330000,
+                     *           "server_timestamp": 1769847330412
+                     *         },
+                     *         "data_count": 41212
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["MiningDevice"];
                         meta?: {
@@ -24777,6 +31189,56 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": 301,
+                     *         "created_at": "2026-01-12T06:00:00.000Z",
+                     *         "updated_at": "2026-01-30T17:42:10.000Z",
+                     *         "version": 7,
+                     *         "imei": "013800138000",
+                     *         "vehicle_no": "KL07CD1234",
+                     *         "permit_no": "MP-2026-0117",
+                     *         "site": "Quarry North",
+                     *         "owner_name": "Malabar Logistics",
+                     *         "status": "active",
+                     *         "attributes": {
+                     *           "depot": "Edappally"
+                     *         },
+                     *         "last_seen": "2026-01-31T08:15:30.000Z",
+                     *         "last_location": {
+                     *           "imei": "013800138000",
+                     *           "vehicle_id": 7,
+                     *           "latitude": 9.9312,
+                     *           "longitude": 76.2673,
+                     *           "altitude": 7,
+                     *           "speed": 47.5,
+                     *           "course": 128,
+                     *           "gps_valid": true,
+                     *           "satellites": 14,
+                     *           "signal": 22,
+                     *           "ignition": true,
+                     *           "odometer_km": 48213.4,
+                     *           "fuel_l": 184.5,
+                     *           "battery_percent": 96,
+                     *           "external_voltage": 27.8,
+                     *           "alarms": [],
+                     *           "driver_id": 12,
+                     *           "address": "NH 66, Edappally, Kochi 682024",
+                     *           "state": "moving",
+                     *           "state_since": 1769846520000,
+                     *           "source": "jt808",
+                     *           "backfilled": false,
+                     *           "timestamp": 1769847330000,
+                     *           "server_timestamp": 1769847330412
+                     *         },
+                     *         "data_count": 41212
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["MiningDevice"];
                         meta?: {
@@ -24886,6 +31348,13 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "confirm": "CLEAR",
+                 *       "imei": "013800138000",
+                 *       "before": "2025-12-31T00:00:00Z"
+                 *     }
+                 */
                 "application/json": {
                     /**
                      * @description Required; nothing is deleted without it.
@@ -24910,6 +31379,17 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "locations_deleted": 41212,
+                     *         "heartbeats_deleted": 9870
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["ClearedData"];
                         meta?: {
@@ -25045,6 +31525,38 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": 61,
+                     *           "created_at": "2026-01-12T06:00:00.000Z",
+                     *           "updated_at": "2026-01-30T17:42:10.000Z",
+                     *           "version": 7,
+                     *           "name": "Example Hub",
+                     *           "imei_prefixes": [
+                     *             "0138"
+                     *           ],
+                     *           "ip_allowlist": [
+                     *             "203.0.113.0/24"
+                     *           ],
+                     *           "token_hint": "7RtY",
+                     *           "command_url": "https://hub.example.com",
+                     *           "has_command_token": true,
+                     *           "command_level": "none"
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "pagination": {
+                     *           "page": 1,
+                     *           "pageSize": 50,
+                     *           "pageCount": 1,
+                     *           "total": 48
+                     *         },
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["Partner"][];
                         meta: {
@@ -25147,6 +31659,19 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "name": "Example Hub",
+                 *       "imei_prefixes": [
+                 *         "0138"
+                 *       ],
+                 *       "ip_allowlist": [
+                 *         "203.0.113.0/24"
+                 *       ],
+                 *       "command_url": "https://hub.example.com",
+                 *       "command_token": "ht_9wZb3NcKds4fXh2m"
+                 *     }
+                 */
                 "application/json": {
                     name: string;
                     imei_prefixes?: string[];
@@ -25180,6 +31705,31 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": 61,
+                     *         "created_at": "2026-01-12T06:00:00.000Z",
+                     *         "updated_at": "2026-01-30T17:42:10.000Z",
+                     *         "version": 7,
+                     *         "name": "Example Hub",
+                     *         "imei_prefixes": [
+                     *           "0138"
+                     *         ],
+                     *         "ip_allowlist": [
+                     *           "203.0.113.0/24"
+                     *         ],
+                     *         "token_hint": "7RtY",
+                     *         "command_url": "https://hub.example.com",
+                     *         "has_command_token": true,
+                     *         "command_level": "none",
+                     *         "token": "pt_4fXh2mPq7RtY"
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["PartnerWithToken"];
                         meta?: {
@@ -25332,6 +31882,30 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": 61,
+                     *         "created_at": "2026-01-12T06:00:00.000Z",
+                     *         "updated_at": "2026-01-30T17:42:10.000Z",
+                     *         "version": 7,
+                     *         "name": "Example Hub",
+                     *         "imei_prefixes": [
+                     *           "0138"
+                     *         ],
+                     *         "ip_allowlist": [
+                     *           "203.0.113.0/24"
+                     *         ],
+                     *         "token_hint": "7RtY",
+                     *         "command_url": "https://hub.example.com",
+                     *         "has_command_token": true,
+                     *         "command_level": "none"
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["Partner"];
                         meta?: {
@@ -25439,6 +32013,14 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "name": "Example Hub",
+                 *       "ip_allowlist": [
+                 *         "203.0.113.0/24"
+                 *       ]
+                 *     }
+                 */
                 "application/json": {
                     name?: string;
                     imei_prefixes?: string[];
@@ -25472,6 +32054,30 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": 61,
+                     *         "created_at": "2026-01-12T06:00:00.000Z",
+                     *         "updated_at": "2026-01-30T17:42:10.000Z",
+                     *         "version": 7,
+                     *         "name": "Example Hub",
+                     *         "imei_prefixes": [
+                     *           "0138"
+                     *         ],
+                     *         "ip_allowlist": [
+                     *           "203.0.113.0/24"
+                     *         ],
+                     *         "token_hint": "7RtY",
+                     *         "command_url": "https://hub.example.com",
+                     *         "has_command_token": true,
+                     *         "command_level": "none"
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["Partner"];
                         meta?: {
@@ -25617,6 +32223,30 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": 61,
+                     *         "created_at": "2026-01-12T06:00:00.000Z",
+                     *         "updated_at": "2026-01-30T17:42:10.000Z",
+                     *         "version": 7,
+                     *         "name": "Example Hub",
+                     *         "imei_prefixes": [
+                     *           "0138"
+                     *         ],
+                     *         "ip_allowlist": [
+                     *           "203.0.113.0/24"
+                     *         ],
+                     *         "token_hint": "7RtY",
+                     *         "command_url": "https://hub.example.com",
+                     *         "has_command_token": true,
+                     *         "command_level": "none"
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["Partner"];
                         meta?: {
@@ -25723,6 +32353,16 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "data": [
+                 *         {
+                 *           "deviceImei": "868120303960832",
+                 *           "gateTime": "2026-01-31 08:15:30"
+                 *         }
+                 *       ]
+                 *     }
+                 */
                 "application/json": {
                     /** @description Token of the partner, instead of the two headers. */
                     token?: string;
@@ -25769,6 +32409,17 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "code": 0,
+                     *       "message": "success",
+                     *       "data": {
+                     *         "accepted": 1,
+                     *         "duplicates": 0,
+                     *         "rejected": []
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["PartnerAnswer"];
                 };
             };
@@ -25779,6 +32430,21 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "code": 1001,
+                     *       "message": "The body field name is missing.",
+                     *       "status": 400,
+                     *       "error": "The body field name is missing.",
+                     *       "request_id": "65bb0a2e9c1d4f5a6b7c8da3",
+                     *       "details": [
+                     *         {
+                     *           "path": "/name",
+                     *           "message": "is missing"
+                     *         }
+                     *       ]
+                     *     }
+                     */
                     "application/json": components["schemas"]["PartnerError"];
                 };
             };
@@ -25789,6 +32455,15 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "code": 1004,
+                     *       "message": "The API key is not valid.",
+                     *       "status": 401,
+                     *       "error": "The API key is not valid.",
+                     *       "request_id": "65bb0a2e9c1d4f5a6b7c8da3"
+                     *     }
+                     */
                     "application/json": components["schemas"]["PartnerError"];
                 };
             };
@@ -25799,6 +32474,15 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "code": 1004,
+                     *       "message": "Your role does not permit this.",
+                     *       "status": 403,
+                     *       "error": "Your role does not permit this.",
+                     *       "request_id": "65bb0a2e9c1d4f5a6b7c8da3"
+                     *     }
+                     */
                     "application/json": components["schemas"]["PartnerError"];
                 };
             };
@@ -25834,6 +32518,15 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "code": 1006,
+                     *       "message": "Too many requests. Retry in 2 seconds.",
+                     *       "status": 429,
+                     *       "error": "Too many requests. Retry in 2 seconds.",
+                     *       "request_id": "65bb0a2e9c1d4f5a6b7c8da3"
+                     *     }
+                     */
                     "application/json": components["schemas"]["PartnerError"];
                 };
             };
@@ -25845,6 +32538,15 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "code": 500,
+                     *       "message": "An unexpected error occurred.",
+                     *       "status": 500,
+                     *       "error": "An unexpected error occurred.",
+                     *       "request_id": "65bb0a2e9c1d4f5a6b7c8da3"
+                     *     }
+                     */
                     "application/json": components["schemas"]["PartnerError"];
                 };
             };
@@ -25855,6 +32557,15 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "code": 503,
+                     *       "message": "The service is temporarily unavailable. Retry.",
+                     *       "status": 503,
+                     *       "error": "The service is temporarily unavailable. Retry.",
+                     *       "request_id": "65bb0a2e9c1d4f5a6b7c8da3"
+                     *     }
+                     */
                     "application/json": components["schemas"]["PartnerError"];
                 };
             };
@@ -25869,6 +32580,20 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "data": [
+                 *         {
+                 *           "deviceImei": "868120303960832",
+                 *           "gpsTime": "2026-01-31 08:15:30",
+                 *           "lat": 9.9312,
+                 *           "lng": 76.2673,
+                 *           "gpsSpeed": 47.5,
+                 *           "direction": 128
+                 *         }
+                 *       ]
+                 *     }
+                 */
                 "application/json": {
                     /** @description Token of the partner, instead of the two headers. */
                     token?: string;
@@ -25915,6 +32640,17 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "code": 0,
+                     *       "message": "success",
+                     *       "data": {
+                     *         "accepted": 1,
+                     *         "duplicates": 0,
+                     *         "rejected": []
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["PartnerAnswer"];
                 };
             };
@@ -25925,6 +32661,21 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "code": 1001,
+                     *       "message": "The body field name is missing.",
+                     *       "status": 400,
+                     *       "error": "The body field name is missing.",
+                     *       "request_id": "65bb0a2e9c1d4f5a6b7c8da3",
+                     *       "details": [
+                     *         {
+                     *           "path": "/name",
+                     *           "message": "is missing"
+                     *         }
+                     *       ]
+                     *     }
+                     */
                     "application/json": components["schemas"]["PartnerError"];
                 };
             };
@@ -25935,6 +32686,15 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "code": 1004,
+                     *       "message": "The API key is not valid.",
+                     *       "status": 401,
+                     *       "error": "The API key is not valid.",
+                     *       "request_id": "65bb0a2e9c1d4f5a6b7c8da3"
+                     *     }
+                     */
                     "application/json": components["schemas"]["PartnerError"];
                 };
             };
@@ -25945,6 +32705,15 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "code": 1004,
+                     *       "message": "Your role does not permit this.",
+                     *       "status": 403,
+                     *       "error": "Your role does not permit this.",
+                     *       "request_id": "65bb0a2e9c1d4f5a6b7c8da3"
+                     *     }
+                     */
                     "application/json": components["schemas"]["PartnerError"];
                 };
             };
@@ -25980,6 +32749,15 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "code": 1006,
+                     *       "message": "Too many requests. Retry in 2 seconds.",
+                     *       "status": 429,
+                     *       "error": "Too many requests. Retry in 2 seconds.",
+                     *       "request_id": "65bb0a2e9c1d4f5a6b7c8da3"
+                     *     }
+                     */
                     "application/json": components["schemas"]["PartnerError"];
                 };
             };
@@ -25991,6 +32769,15 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "code": 500,
+                     *       "message": "An unexpected error occurred.",
+                     *       "status": 500,
+                     *       "error": "An unexpected error occurred.",
+                     *       "request_id": "65bb0a2e9c1d4f5a6b7c8da3"
+                     *     }
+                     */
                     "application/json": components["schemas"]["PartnerError"];
                 };
             };
@@ -26001,6 +32788,15 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "code": 503,
+                     *       "message": "The service is temporarily unavailable. Retry.",
+                     *       "status": 503,
+                     *       "error": "The service is temporarily unavailable. Retry.",
+                     *       "request_id": "65bb0a2e9c1d4f5a6b7c8da3"
+                     *     }
+                     */
                     "application/json": components["schemas"]["PartnerError"];
                 };
             };
@@ -26015,6 +32811,14 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "content_base64": "/9j/4AAQSkZJRgABAQAAAQABAAD/2Q==",
+                 *       "mime_type": "image/jpeg",
+                 *       "document_type": "driver_license",
+                 *       "country": "IN"
+                 *     }
+                 */
                 "application/json": {
                     /** @description Part of multipart/form-data: JPEG, PNG, WebP, or PDF with up to 5 pages. At most 10 MiB. */
                     file?: unknown;
@@ -26064,6 +32868,30 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "document_type": "driver_license",
+                     *         "confidence": 0.94,
+                     *         "fields": {
+                     *           "license_number": {
+                     *             "value": "KL0720210004321",
+                     *             "confidence": 0.94,
+                     *             "source": "ocr"
+                     *           }
+                     *         },
+                     *         "mrz": null,
+                     *         "engine": "text",
+                     *         "pages": 1,
+                     *         "warnings": [],
+                     *         "document_id": 71,
+                     *         "duration_ms": 84
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["ExtractResult"];
                         meta?: {
@@ -26223,6 +33051,33 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": 71,
+                     *           "created_at": "2026-01-12T06:00:00.000Z",
+                     *           "updated_at": "2026-01-30T17:42:10.000Z",
+                     *           "version": 7,
+                     *           "document_type": "driver_license",
+                     *           "mime_type": "image/jpeg",
+                     *           "size_bytes": 284113,
+                     *           "created_by": 5,
+                     *           "driver_id": 12,
+                     *           "url": "/api/documents/71/file"
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "pagination": {
+                     *           "page": 1,
+                     *           "pageSize": 50,
+                     *           "pageCount": 1,
+                     *           "total": 48
+                     *         },
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["StoredDocument"][];
                         meta: {
@@ -26323,6 +33178,14 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "content_base64": "/9j/4AAQSkZJRgABAQAAAQABAAD/2Q==",
+                 *       "mime_type": "image/jpeg",
+                 *       "document_type": "driver_license",
+                 *       "driver_id": 12
+                 *     }
+                 */
                 "application/json": {
                     /** @description Part of multipart/form-data: JPEG, PNG, WebP, or PDF with up to 5 pages. At most 10 MiB. */
                     file?: unknown;
@@ -26356,6 +33219,25 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": 71,
+                     *         "created_at": "2026-01-12T06:00:00.000Z",
+                     *         "updated_at": "2026-01-30T17:42:10.000Z",
+                     *         "version": 7,
+                     *         "document_type": "driver_license",
+                     *         "mime_type": "image/jpeg",
+                     *         "size_bytes": 284113,
+                     *         "created_by": 5,
+                     *         "driver_id": 12,
+                     *         "url": "/api/documents/71/file"
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["StoredDocument"];
                         meta?: {
@@ -26508,6 +33390,25 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": 71,
+                     *         "created_at": "2026-01-12T06:00:00.000Z",
+                     *         "updated_at": "2026-01-30T17:42:10.000Z",
+                     *         "version": 7,
+                     *         "document_type": "driver_license",
+                     *         "mime_type": "image/jpeg",
+                     *         "size_bytes": 284113,
+                     *         "created_by": 5,
+                     *         "driver_id": 12,
+                     *         "url": "/api/documents/71/file"
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["StoredDocument"];
                         meta?: {
@@ -26623,6 +33524,25 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": 71,
+                     *         "created_at": "2026-01-12T06:00:00.000Z",
+                     *         "updated_at": "2026-01-30T17:42:10.000Z",
+                     *         "version": 7,
+                     *         "document_type": "driver_license",
+                     *         "mime_type": "image/jpeg",
+                     *         "size_bytes": 284113,
+                     *         "created_by": 5,
+                     *         "driver_id": 12,
+                     *         "url": "/api/documents/71/file"
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["StoredDocument"];
                         meta?: {
@@ -26843,6 +33763,14 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "id": "SM65bb0a2e9c1d4f5a",
+                 *       "from": "+919876543210",
+                 *       "to": "+914842345678",
+                 *       "text": "Where is KL07CD1234?"
+                 *     }
+                 */
                 "application/json": {
                     [key: string]: unknown;
                 };
@@ -26862,6 +33790,11 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "ok": true
+                     *     }
+                     */
                     "application/json": components["schemas"]["MessageTaken"];
                     "text/xml": components["schemas"]["MessageTaken"];
                 };
@@ -26968,6 +33901,13 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "call_id": "CA65bb0a2e9c1d4f5a",
+                 *       "from": "+919876543210",
+                 *       "transcript": "Where is my truck?"
+                 *     }
+                 */
                 "application/json": {
                     [key: string]: unknown;
                 };
@@ -26987,6 +33927,13 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "reply": "Truck 12 is on NH 66 in Edappally, Kochi.",
+                     *       "end": false,
+                     *       "data": null
+                     *     }
+                     */
                     "application/json": components["schemas"]["VoiceReply"] | components["schemas"]["NccoAction"][];
                     "text/xml": components["schemas"]["VoiceReply"] | components["schemas"]["NccoAction"][];
                 };
@@ -27115,6 +34062,38 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": 9120,
+                     *           "created_at": "2026-01-12T06:00:00.000Z",
+                     *           "updated_at": "2026-01-30T17:42:10.000Z",
+                     *           "version": 7,
+                     *           "channel": "sms",
+                     *           "provider": "generic",
+                     *           "provider_message_id": "SM65bb0a2e9c1d4f5a",
+                     *           "direction": "in",
+                     *           "from": "+919876543210",
+                     *           "to": "+914842345678",
+                     *           "text": "Where is KL07CD1234?",
+                     *           "status": "received",
+                     *           "user_id": 5,
+                     *           "vehicle_id": 7,
+                     *           "received_at": "2026-01-31T08:15:30.000Z"
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "pagination": {
+                     *           "page": 1,
+                     *           "pageSize": 50,
+                     *           "pageCount": 1,
+                     *           "total": 48
+                     *         },
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["ChatMessage"][];
                         meta: {
@@ -27233,6 +34212,36 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": 2,
+                     *           "created_at": "2026-01-12T06:00:00.000Z",
+                     *           "updated_at": "2026-01-30T17:42:10.000Z",
+                     *           "version": 7,
+                     *           "name": "Kerala Telematics",
+                     *           "phone_number": "+914842345678",
+                     *           "email": "desk@telematics.example",
+                     *           "city": "Kochi",
+                     *           "country": "India",
+                     *           "parent_dealer_id": null,
+                     *           "account_count": 6,
+                     *           "vehicle_count": 2,
+                     *           "status": "active"
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "pagination": {
+                     *           "page": 1,
+                     *           "pageSize": 50,
+                     *           "pageCount": 1,
+                     *           "total": 48
+                     *         },
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["Dealer"][];
                         meta: {
@@ -27357,6 +34366,40 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": 52,
+                     *           "created_at": "2026-01-12T06:00:00.000Z",
+                     *           "updated_at": "2026-01-30T17:42:10.000Z",
+                     *           "version": 7,
+                     *           "subject": "No picture on channel 2",
+                     *           "message": "The camera of channel 2 has no picture since this morning.",
+                     *           "vehicle_id": 7,
+                     *           "priority": "low",
+                     *           "status": "open",
+                     *           "created_by": 5,
+                     *           "replies": [
+                     *             {
+                     *               "user_id": 5,
+                     *               "message": "Please format the memory card, and try again.",
+                     *               "created_at": "2026-01-12T06:00:00.000Z"
+                     *             }
+                     *           ]
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "pagination": {
+                     *           "page": 1,
+                     *           "pageSize": 50,
+                     *           "pageCount": 1,
+                     *           "total": 48
+                     *         },
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["SupportTicket"][];
                         meta: {
@@ -27459,6 +34502,14 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "subject": "No picture on channel 2",
+                 *       "message": "The camera of channel 2 has no picture since this morning.",
+                 *       "vehicle_id": 7,
+                 *       "priority": "low"
+                 *     }
+                 */
                 "application/json": {
                     subject: string;
                     message: string;
@@ -27482,6 +34533,32 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": 52,
+                     *         "created_at": "2026-01-12T06:00:00.000Z",
+                     *         "updated_at": "2026-01-30T17:42:10.000Z",
+                     *         "version": 7,
+                     *         "subject": "No picture on channel 2",
+                     *         "message": "The camera of channel 2 has no picture since this morning.",
+                     *         "vehicle_id": 7,
+                     *         "priority": "low",
+                     *         "status": "open",
+                     *         "created_by": 5,
+                     *         "replies": [
+                     *           {
+                     *             "user_id": 5,
+                     *             "message": "Please format the memory card, and try again.",
+                     *             "created_at": "2026-01-12T06:00:00.000Z"
+                     *           }
+                     *         ]
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["SupportTicket"];
                         meta?: {
@@ -27634,6 +34711,32 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": 52,
+                     *         "created_at": "2026-01-12T06:00:00.000Z",
+                     *         "updated_at": "2026-01-30T17:42:10.000Z",
+                     *         "version": 7,
+                     *         "subject": "No picture on channel 2",
+                     *         "message": "The camera of channel 2 has no picture since this morning.",
+                     *         "vehicle_id": 7,
+                     *         "priority": "low",
+                     *         "status": "open",
+                     *         "created_by": 5,
+                     *         "replies": [
+                     *           {
+                     *             "user_id": 5,
+                     *             "message": "Please format the memory card, and try again.",
+                     *             "created_at": "2026-01-12T06:00:00.000Z"
+                     *           }
+                     *         ]
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["SupportTicket"];
                         meta?: {
@@ -27741,6 +34844,15 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "subject": "No picture on channel 2",
+                 *       "message": "The camera of channel 2 has no picture since this morning.",
+                 *       "vehicle_id": 7,
+                 *       "priority": "low",
+                 *       "status": "open"
+                 *     }
+                 */
                 "application/json": {
                     subject?: string;
                     message?: string;
@@ -27766,6 +34878,32 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": 52,
+                     *         "created_at": "2026-01-12T06:00:00.000Z",
+                     *         "updated_at": "2026-01-30T17:42:10.000Z",
+                     *         "version": 7,
+                     *         "subject": "No picture on channel 2",
+                     *         "message": "The camera of channel 2 has no picture since this morning.",
+                     *         "vehicle_id": 7,
+                     *         "priority": "low",
+                     *         "status": "open",
+                     *         "created_by": 5,
+                     *         "replies": [
+                     *           {
+                     *             "user_id": 5,
+                     *             "message": "Please format the memory card, and try again.",
+                     *             "created_at": "2026-01-12T06:00:00.000Z"
+                     *           }
+                     *         ]
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["SupportTicket"];
                         meta?: {
@@ -27911,6 +35049,32 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": 52,
+                     *         "created_at": "2026-01-12T06:00:00.000Z",
+                     *         "updated_at": "2026-01-30T17:42:10.000Z",
+                     *         "version": 7,
+                     *         "subject": "No picture on channel 2",
+                     *         "message": "The camera of channel 2 has no picture since this morning.",
+                     *         "vehicle_id": 7,
+                     *         "priority": "low",
+                     *         "status": "open",
+                     *         "created_by": 5,
+                     *         "replies": [
+                     *           {
+                     *             "user_id": 5,
+                     *             "message": "Please format the memory card, and try again.",
+                     *             "created_at": "2026-01-12T06:00:00.000Z"
+                     *           }
+                     *         ]
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["SupportTicket"];
                         meta?: {
@@ -28028,6 +35192,11 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "message": "Please format the memory card, and try again."
+                 *     }
+                 */
                 "application/json": {
                     message: string;
                 };
@@ -28044,6 +35213,32 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": 52,
+                     *         "created_at": "2026-01-12T06:00:00.000Z",
+                     *         "updated_at": "2026-01-30T17:42:10.000Z",
+                     *         "version": 7,
+                     *         "subject": "No picture on channel 2",
+                     *         "message": "The camera of channel 2 has no picture since this morning.",
+                     *         "vehicle_id": 7,
+                     *         "priority": "low",
+                     *         "status": "open",
+                     *         "created_by": 5,
+                     *         "replies": [
+                     *           {
+                     *             "user_id": 5,
+                     *             "message": "Please format the memory card, and try again.",
+                     *             "created_at": "2026-01-12T06:00:00.000Z"
+                     *           }
+                     *         ]
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["SupportTicket"];
                         meta?: {
@@ -28193,6 +35388,18 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "url": "https://fleet.example.com/api/subscriptions/portal?ticket=eyJhbGciOiJFZERTQSJ9",
+                     *         "provider": "stripe",
+                     *         "expires_at": "2026-03-01T00:00:00.000Z"
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["BillingPortal"];
                         meta?: {
@@ -28408,6 +35615,39 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": 1,
+                     *           "key": "video",
+                     *           "name": "Video",
+                     *           "description": "Basic with live and recorded video",
+                     *           "prices": [
+                     *             {
+                     *               "currency": "USD",
+                     *               "amount": 900
+                     *             }
+                     *           ],
+                     *           "month_choices": [
+                     *             {
+                     *               "months": 12,
+                     *               "discount_percent": 10
+                     *             }
+                     *           ]
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "pagination": {
+                     *           "page": 1,
+                     *           "pageSize": 50,
+                     *           "pageCount": 1,
+                     *           "total": 48
+                     *         },
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["Plan"][];
                         meta: {
@@ -28522,6 +35762,18 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "plan": "video",
+                 *       "vehicle_ids": [
+                 *         7,
+                 *         8
+                 *       ],
+                 *       "months": 12,
+                 *       "coupon": "WELCOME10",
+                 *       "currency": "USD"
+                 *     }
+                 */
                 "application/json": {
                     /** @description Key of a plan, as listed by GET /api/subscriptions/plans. */
                     plan: string;
@@ -28548,6 +35800,44 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": 81,
+                     *         "created_at": "2026-01-12T06:00:00.000Z",
+                     *         "updated_at": "2026-01-30T17:42:10.000Z",
+                     *         "version": 7,
+                     *         "gateway": "stripe",
+                     *         "gateway_order_id": "cs_test_a1B2c3",
+                     *         "plan": "video",
+                     *         "vehicle_ids": [
+                     *           7,
+                     *           8
+                     *         ],
+                     *         "months": 12,
+                     *         "coupon": null,
+                     *         "amount": 19440,
+                     *         "currency": "USD",
+                     *         "status": "paid",
+                     *         "public_key": "pk_test_4fXh2mPq7RtY",
+                     *         "client_secret": null,
+                     *         "checkout_url": "https://checkout.example.com/cs_test_a1B2c3",
+                     *         "line_items": [
+                     *           {
+                     *             "description": "Video, 2 vehicles, 12 months",
+                     *             "quantity": 24,
+                     *             "unit_amount": 810,
+                     *             "amount": 19440
+                     *           }
+                     *         ],
+                     *         "paid_at": "2026-01-31T08:15:30.000Z",
+                     *         "expires_at": "2026-03-01T00:00:00.000Z"
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["Order"];
                         meta?: {
@@ -28715,6 +36005,52 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": 81,
+                     *           "created_at": "2026-01-12T06:00:00.000Z",
+                     *           "updated_at": "2026-01-30T17:42:10.000Z",
+                     *           "version": 7,
+                     *           "gateway": "stripe",
+                     *           "gateway_order_id": "cs_test_a1B2c3",
+                     *           "plan": "video",
+                     *           "vehicle_ids": [
+                     *             7,
+                     *             8
+                     *           ],
+                     *           "months": 12,
+                     *           "coupon": null,
+                     *           "amount": 19440,
+                     *           "currency": "USD",
+                     *           "status": "paid",
+                     *           "public_key": "pk_test_4fXh2mPq7RtY",
+                     *           "client_secret": null,
+                     *           "checkout_url": "https://checkout.example.com/cs_test_a1B2c3",
+                     *           "line_items": [
+                     *             {
+                     *               "description": "Video, 2 vehicles, 12 months",
+                     *               "quantity": 24,
+                     *               "unit_amount": 810,
+                     *               "amount": 19440
+                     *             }
+                     *           ],
+                     *           "paid_at": "2026-01-31T08:15:30.000Z",
+                     *           "expires_at": "2026-03-01T00:00:00.000Z"
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "pagination": {
+                     *           "page": 1,
+                     *           "pageSize": 50,
+                     *           "pageCount": 1,
+                     *           "total": 48
+                     *         },
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["Order"][];
                         meta: {
@@ -28828,6 +36164,44 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": 81,
+                     *         "created_at": "2026-01-12T06:00:00.000Z",
+                     *         "updated_at": "2026-01-30T17:42:10.000Z",
+                     *         "version": 7,
+                     *         "gateway": "stripe",
+                     *         "gateway_order_id": "cs_test_a1B2c3",
+                     *         "plan": "video",
+                     *         "vehicle_ids": [
+                     *           7,
+                     *           8
+                     *         ],
+                     *         "months": 12,
+                     *         "coupon": null,
+                     *         "amount": 19440,
+                     *         "currency": "USD",
+                     *         "status": "paid",
+                     *         "public_key": "pk_test_4fXh2mPq7RtY",
+                     *         "client_secret": null,
+                     *         "checkout_url": "https://checkout.example.com/cs_test_a1B2c3",
+                     *         "line_items": [
+                     *           {
+                     *             "description": "Video, 2 vehicles, 12 months",
+                     *             "quantity": 24,
+                     *             "unit_amount": 810,
+                     *             "amount": 19440
+                     *           }
+                     *         ],
+                     *         "paid_at": "2026-01-31T08:15:30.000Z",
+                     *         "expires_at": "2026-03-01T00:00:00.000Z"
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["Order"];
                         meta?: {
@@ -28940,6 +36314,44 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": 81,
+                     *         "created_at": "2026-01-12T06:00:00.000Z",
+                     *         "updated_at": "2026-01-30T17:42:10.000Z",
+                     *         "version": 7,
+                     *         "gateway": "stripe",
+                     *         "gateway_order_id": "cs_test_a1B2c3",
+                     *         "plan": "video",
+                     *         "vehicle_ids": [
+                     *           7,
+                     *           8
+                     *         ],
+                     *         "months": 12,
+                     *         "coupon": null,
+                     *         "amount": 19440,
+                     *         "currency": "USD",
+                     *         "status": "paid",
+                     *         "public_key": "pk_test_4fXh2mPq7RtY",
+                     *         "client_secret": null,
+                     *         "checkout_url": "https://checkout.example.com/cs_test_a1B2c3",
+                     *         "line_items": [
+                     *           {
+                     *             "description": "Video, 2 vehicles, 12 months",
+                     *             "quantity": 24,
+                     *             "unit_amount": 810,
+                     *             "amount": 19440
+                     *           }
+                     *         ],
+                     *         "paid_at": "2026-01-31T08:15:30.000Z",
+                     *         "expires_at": "2026-03-01T00:00:00.000Z"
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["Order"];
                         meta?: {
@@ -29049,6 +36461,13 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "order_id": 81,
+                 *       "payment_id": "pay_29QQoUBi66xm2f",
+                 *       "signature": "9ef4dffbfd84f1318f6739a3ce19f9d85851857ae648f114332d8401e0949a3d"
+                 *     }
+                 */
                 "application/json": {
                     order_id: number;
                     payment_id: string;
@@ -29068,6 +36487,44 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": 81,
+                     *         "created_at": "2026-01-12T06:00:00.000Z",
+                     *         "updated_at": "2026-01-30T17:42:10.000Z",
+                     *         "version": 7,
+                     *         "gateway": "stripe",
+                     *         "gateway_order_id": "cs_test_a1B2c3",
+                     *         "plan": "video",
+                     *         "vehicle_ids": [
+                     *           7,
+                     *           8
+                     *         ],
+                     *         "months": 12,
+                     *         "coupon": null,
+                     *         "amount": 19440,
+                     *         "currency": "USD",
+                     *         "status": "paid",
+                     *         "public_key": "pk_test_4fXh2mPq7RtY",
+                     *         "client_secret": null,
+                     *         "checkout_url": "https://checkout.example.com/cs_test_a1B2c3",
+                     *         "line_items": [
+                     *           {
+                     *             "description": "Video, 2 vehicles, 12 months",
+                     *             "quantity": 24,
+                     *             "unit_amount": 810,
+                     *             "amount": 19440
+                     *           }
+                     *         ],
+                     *         "paid_at": "2026-01-31T08:15:30.000Z",
+                     *         "expires_at": "2026-03-01T00:00:00.000Z"
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["Order"];
                         meta?: {
@@ -29220,6 +36677,12 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "received": true,
+                     *       "duplicate": false
+                     *     }
+                     */
                     "application/json": {
                         received: boolean;
                         duplicate: boolean;
@@ -29342,6 +36805,48 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": 2048,
+                     *           "created_at": "2026-01-12T06:00:00.000Z",
+                     *           "updated_at": "2026-01-30T17:42:10.000Z",
+                     *           "version": 7,
+                     *           "command_id": "65bb0a2e9c1d4f5a6b7c8d9f",
+                     *           "vehicle_id": 7,
+                     *           "imei": "013800138000",
+                     *           "type": "text",
+                     *           "params": {
+                     *             "text": "Please call the dispatcher."
+                     *           },
+                     *           "priority": 5,
+                     *           "status": "acknowledged",
+                     *           "attempts": 1,
+                     *           "max_attempts": 3,
+                     *           "message_id": "0x8300",
+                     *           "serial": 4711,
+                     *           "result": "success",
+                     *           "error": null,
+                     *           "error_message": null,
+                     *           "answer": null,
+                     *           "created_by": 5,
+                     *           "sent_at": "2026-01-31T08:15:30.000Z",
+                     *           "completed_at": "2026-01-31T08:15:30.000Z",
+                     *           "expires_at": "2026-03-01T00:00:00.000Z"
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "pagination": {
+                     *           "page": 1,
+                     *           "pageSize": 50,
+                     *           "pageCount": 1,
+                     *           "total": 48
+                     *         },
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["Command"][];
                         meta: {
@@ -29450,6 +36955,16 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "type": "text",
+                 *       "params": {
+                 *         "text": "Please call the dispatcher."
+                 *       },
+                 *       "ttl_seconds": 86400,
+                 *       "priority": 5
+                 *     }
+                 */
                 "application/json": {
                     /** @enum {string} */
                     type: "control" | "text" | "wakeup" | "live_start" | "live_stop" | "capture" | "upload" | "resource_list" | "set_parameters" | "query_parameters" | "query_attributes" | "locate" | "vehicle_control" | "raw";
@@ -29480,6 +36995,40 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": 2048,
+                     *         "created_at": "2026-01-12T06:00:00.000Z",
+                     *         "updated_at": "2026-01-30T17:42:10.000Z",
+                     *         "version": 7,
+                     *         "command_id": "65bb0a2e9c1d4f5a6b7c8d9f",
+                     *         "vehicle_id": 7,
+                     *         "imei": "013800138000",
+                     *         "type": "text",
+                     *         "params": {
+                     *           "text": "Please call the dispatcher."
+                     *         },
+                     *         "priority": 5,
+                     *         "status": "acknowledged",
+                     *         "attempts": 1,
+                     *         "max_attempts": 3,
+                     *         "message_id": "0x8300",
+                     *         "serial": 4711,
+                     *         "result": "success",
+                     *         "error": null,
+                     *         "error_message": null,
+                     *         "answer": null,
+                     *         "created_by": 5,
+                     *         "sent_at": "2026-01-31T08:15:30.000Z",
+                     *         "completed_at": "2026-01-31T08:15:30.000Z",
+                     *         "expires_at": "2026-03-01T00:00:00.000Z"
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["Command"];
                         meta?: {
@@ -29647,6 +37196,40 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": 2048,
+                     *         "created_at": "2026-01-12T06:00:00.000Z",
+                     *         "updated_at": "2026-01-30T17:42:10.000Z",
+                     *         "version": 7,
+                     *         "command_id": "65bb0a2e9c1d4f5a6b7c8d9f",
+                     *         "vehicle_id": 7,
+                     *         "imei": "013800138000",
+                     *         "type": "text",
+                     *         "params": {
+                     *           "text": "Please call the dispatcher."
+                     *         },
+                     *         "priority": 5,
+                     *         "status": "acknowledged",
+                     *         "attempts": 1,
+                     *         "max_attempts": 3,
+                     *         "message_id": "0x8300",
+                     *         "serial": 4711,
+                     *         "result": "success",
+                     *         "error": null,
+                     *         "error_message": null,
+                     *         "answer": null,
+                     *         "created_by": 5,
+                     *         "sent_at": "2026-01-31T08:15:30.000Z",
+                     *         "completed_at": "2026-01-31T08:15:30.000Z",
+                     *         "expires_at": "2026-03-01T00:00:00.000Z"
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["Command"];
                         meta?: {
@@ -29767,6 +37350,40 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": 2048,
+                     *         "created_at": "2026-01-12T06:00:00.000Z",
+                     *         "updated_at": "2026-01-30T17:42:10.000Z",
+                     *         "version": 7,
+                     *         "command_id": "65bb0a2e9c1d4f5a6b7c8d9f",
+                     *         "vehicle_id": 7,
+                     *         "imei": "013800138000",
+                     *         "type": "text",
+                     *         "params": {
+                     *           "text": "Please call the dispatcher."
+                     *         },
+                     *         "priority": 5,
+                     *         "status": "acknowledged",
+                     *         "attempts": 1,
+                     *         "max_attempts": 3,
+                     *         "message_id": "0x8300",
+                     *         "serial": 4711,
+                     *         "result": "success",
+                     *         "error": null,
+                     *         "error_message": null,
+                     *         "answer": null,
+                     *         "created_by": 5,
+                     *         "sent_at": "2026-01-31T08:15:30.000Z",
+                     *         "completed_at": "2026-01-31T08:15:30.000Z",
+                     *         "expires_at": "2026-03-01T00:00:00.000Z"
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["Command"];
                         meta?: {
@@ -29893,6 +37510,27 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "product_name": "Fleet",
+                     *         "has_demo_menu": false,
+                     *         "ws_url": "wss://fleet.example.com/ws",
+                     *         "video_url": "https://video.fleet.example.com",
+                     *         "languages": [
+                     *           "en",
+                     *           "zh",
+                     *           "es"
+                     *         ],
+                     *         "signup_enabled": false,
+                     *         "one_time_codes": false,
+                     *         "mail": true
+                     *       },
+                     *       "meta": {
+                     *         "ignored_fields": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["DashboardConfig"];
                         meta?: {

@@ -15,6 +15,8 @@ export {
 export { assertVersion, parseIfMatch, versionMismatch, versionMismatchErrors } from './http/if-match.ts';
 export { parseJsonBody } from './http/json-body.ts';
 export { createOpenApiDocument, type HeaderInfo, type SecurityInfo } from './http/openapi.ts';
+export type { ErrorTexts } from './http/openapi-errors.ts';
+export type { ExampleValues } from './http/openapi-examples.ts';
 export {
   type Page,
   type Pagination,

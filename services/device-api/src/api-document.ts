@@ -2,6 +2,7 @@ import { createOpenApiDocument } from '@fleet/service-kit';
 import type { RateLimits } from './access/rate-limits.ts';
 import { loadConfig } from './config.ts';
 import type { Deps } from './deps.ts';
+import { deviceErrorTexts, requestExamples } from './request-examples.ts';
 import { deviceApiRoutes } from './routes/index.ts';
 import { apiErrorSchema } from './routes/responses.ts';
 import { sendInstruct } from './routes/send-instruct.ts';
@@ -41,6 +42,8 @@ export const createApiDocument = (): Record<string, unknown> =>
         'Video upload': 'Recorded clips that a camera uploads, and their state.',
       },
       errorSchema: apiErrorSchema,
+      exampleValues: requestExamples,
+      errorTexts: deviceErrorTexts,
     },
     deviceApiRoutes(createDeclarationDeps()),
   );
@@ -58,6 +61,8 @@ export const createPartnerDocument = (): Record<string, unknown> =>
         'Partner commands': 'Commands to devices in the format of the vendor hub.',
       },
       errorSchema: apiErrorSchema,
+      exampleValues: requestExamples,
+      errorTexts: deviceErrorTexts,
     },
     [sendInstruct(createDeclarationDeps(), {} as RateLimits)],
   );
@@ -75,6 +80,8 @@ export const createVideoDocument = (): Record<string, unknown> =>
         Guests: 'Live video of a share link, for readers without an account.',
       },
       errorSchema: apiErrorSchema,
+      exampleValues: requestExamples,
+      errorTexts: deviceErrorTexts,
     },
     videoRoutes(createDeclarationDeps()),
   );

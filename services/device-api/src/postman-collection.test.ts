@@ -6,6 +6,7 @@ import { createPostmanCollection } from './postman-collection.ts';
 
 interface Item {
   name: string;
+  response: { code: number; body: string }[];
   request: {
     method: string;
     auth?: object;
@@ -47,8 +48,27 @@ describe('postman-collection.json', () => {
     });
     expect(JSON.parse(itemAt('POST', 'send-text')?.request.body?.raw ?? '')).toEqual({
       text: 'Please call the dispatcher.',
+      text_type: 'Notification',
+      options: {
+        emergency: false,
+        display_by_terminal: true,
+        tts: true,
+        display_by_advertising_screen: false,
+        central_navigation_info: false,
+      },
     });
     expect(itemAt('GET', 'health')?.request.auth).toEqual({ type: 'noauth' });
+  });
+
+  it('saves an example of each JSON response', () => {
+    const responses = itemAt('GET', 'wakeup')?.response ?? [];
+    expect(responses.map(({ code, body }) => [code, JSON.parse(body)])).toEqual([[200, { result: 'success' }]]);
+    const withoutExample = items.filter(({ response }) => response.length === 0).map(({ name }) => name);
+    expect(withoutExample).toEqual([
+      'Watch live video as HTTP-FLV',
+      'Watch a recording as HTTP-FLV',
+      'Download the video of an upload',
+    ]);
   });
 
   it('defines exactly the variables that it uses', () => {

@@ -5,7 +5,6 @@ interface OpenApiDocument {
   info: { title: string; description: string };
   tags: { name: string; description: string }[];
   paths: Record<string, Record<string, Operation>>;
-  components: { schemas: Record<string, Schema> };
 }
 interface Operation {
   summary: string;
@@ -13,9 +12,13 @@ interface Operation {
   tags: string[];
   security: object[];
   parameters: Parameter[];
-  requestBody?: { content: Record<string, { schema: Schema }> };
+  requestBody?: { content: Record<string, { example?: unknown }> };
   /** Without a description: the common responses of every request. */
-  responses: Record<string, { description?: string }>;
+  responses: Record<string, ResponseObject>;
+}
+interface ResponseObject {
+  description?: string;
+  content?: Record<string, { example?: unknown }>;
 }
 interface Parameter {
   name: string;
@@ -25,9 +28,6 @@ interface Parameter {
   schema: Schema;
 }
 interface Schema {
-  $ref?: string;
-  properties?: Record<string, Schema>;
-  required?: string[];
   examples?: Primitive[];
   default?: Primitive;
   enum?: Primitive[];
@@ -47,14 +47,13 @@ const variables: Record<string, { value: string; description: string }> = {
 
 /** Returns the Device API as a Postman collection (format 2.1), generated from the OpenAPI document. */
 export function createPostmanCollection(): Record<string, unknown> {
-  const document = createApiDocument() as unknown as OpenApiDocument;
-  const { info, tags, paths } = document;
+  const { info, tags, paths } = createApiDocument() as unknown as OpenApiDocument;
   const orderedItems = Object.entries(paths)
     .flatMap(([path, methods]) =>
       Object.entries(methods).map(([method, operation]) => ({
         tag: operation.tags[0],
         isLast: method === 'delete',
-        item: toItem(document, method, path, operation),
+        item: toItem(method, path, operation),
       })),
     )
     // A run of the folder from top to bottom still needs what this request would delete.
@@ -82,15 +81,10 @@ export function createPostmanCollection(): Record<string, unknown> {
   };
 }
 
-function toItem(
-  document: OpenApiDocument,
-  method: string,
-  path: string,
-  operation: Operation,
-): Record<string, unknown> {
+function toItem(method: string, path: string, operation: Operation): Record<string, unknown> {
   const query = operation.parameters.map((parameter) => toQueryParameter(parameter));
   const enabledQuery = query.filter(({ disabled }) => !disabled).map(({ key, value }) => `${key}=${value}`);
-  const body = operation.requestBody?.content['application/json']?.schema;
+  const body = operation.requestBody?.content['application/json']?.example;
   const responses = Object.entries(operation.responses).flatMap(([status, { description }]) =>
     description === undefined ? [] : [`- ${status}: ${description}`],
   );
@@ -101,7 +95,7 @@ function toItem(
       method: method.toUpperCase(),
       description: [operation.description, responses.join('\n')].filter(Boolean).join('\n\n'),
       ...(operation.security.length === 0 ? { auth: { type: 'noauth' } } : {}),
-      ...(body === undefined ? {} : jsonBody(createSample(document, body))),
+      ...(body === undefined ? {} : jsonBody(body)),
       url: {
         raw: `{{base_url}}${path}${enabledQuery.length === 0 ? '' : `?${enabledQuery.join('&')}`}`,
         host: ['{{base_url}}'],
@@ -109,7 +103,23 @@ function toItem(
         query,
       },
     },
+    response: Object.entries(operation.responses).flatMap(([status, response]) => toSavedResponse(status, response)),
   };
+}
+
+/** Returns the example of a response, which Postman displays beside the request. */
+function toSavedResponse(status: string, { description, content }: ResponseObject): Record<string, unknown>[] {
+  const example = content?.['application/json']?.example;
+  if (example === undefined) return [];
+  return [
+    {
+      name: `${status}: ${description ?? ''}`,
+      code: Number(status),
+      header: [{ key: 'Content-Type', value: 'application/json' }],
+      body: JSON.stringify(example, null, 2),
+      _postman_previewlanguage: 'json',
+    },
+  ];
 }
 
 // Optional parameters are disabled.
@@ -121,18 +131,9 @@ function toQueryParameter({ name, required, description, example, schema }: Para
 const getExample = ({ examples, default: defaultValue, enum: choices }: Schema): Primitive | undefined =>
   examples?.[0] ?? defaultValue ?? choices?.[0];
 
-/** Returns a body with the required fields. */
-function createSample(document: OpenApiDocument, schema: Schema): unknown {
-  if (schema.$ref !== undefined)
-    return createSample(document, document.components.schemas[schema.$ref.replace(/^.*\//, '')] ?? {});
-  if (schema.properties === undefined) return getExample(schema);
-  const required = Object.entries(schema.properties).filter(([name]) => schema.required?.includes(name));
-  return Object.fromEntries(required.map(([name, property]) => [name, createSample(document, property)]));
-}
-
-const jsonBody = (sample: unknown): Record<string, unknown> => ({
+const jsonBody = (example: unknown): Record<string, unknown> => ({
   header: [{ key: 'Content-Type', value: 'application/json' }],
-  body: { mode: 'raw', raw: JSON.stringify(sample, null, 2), options: { raw: { language: 'json' } } },
+  body: { mode: 'raw', raw: JSON.stringify(example, null, 2), options: { raw: { language: 'json' } } },
 });
 
 const saveVideoIdEvent = {

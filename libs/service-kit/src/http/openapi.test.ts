@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { type TSchema, Type } from 'typebox';
+import type { AppError } from './errors.ts';
 import { createOpenApiDocument } from './openapi.ts';
 import { defineRoute, type Route } from './route.ts';
 
@@ -38,7 +39,7 @@ const read = defineRoute({
   errors: {
     404: 'Not there.',
     429: 'Too many.',
-    503: { description: 'Ill.', schema: Type.Object({ ill: Type.Boolean() }) },
+    503: { description: 'Ill.', schema: Type.Object({ ill: Type.Boolean() }), example: { ill: true } },
   },
   handle,
 });
@@ -71,23 +72,53 @@ describe('createOpenApiDocument', () => {
             200: {
               description: 'Success.',
               headers: headers('X-Request-Id', ...rateLimits),
-              content: { 'application/json': { schema: read.response } },
+              content: { 'application/json': { schema: read.response, example: { ok: false } } },
             },
             404: {
               description: 'Not there.',
               headers: headers('X-Request-Id'),
-              content: { 'application/json': { schema: { $ref: '#/components/schemas/ApiError' } } },
+              content: {
+                'application/json': {
+                  schema: { $ref: '#/components/schemas/ApiError' },
+                  examples: { error: { $ref: '#/components/examples/Error404' } },
+                },
+              },
             },
             429: expect.objectContaining({ headers: headers('X-Request-Id', 'Retry-After', ...rateLimits) }),
             503: {
               description: 'Ill.',
               headers: headers('X-Request-Id'),
-              content: { 'application/json': { schema: expect.objectContaining({ required: ['ill'] }) } },
+              content: {
+                'application/json': { schema: expect.objectContaining({ required: ['ill'] }), example: { ill: true } },
+              },
             },
             ...ofAll,
           },
         },
       },
+    });
+  });
+
+  it('has an example of each error status, as the API renders it', () => {
+    const info = { title: 'T', version: '1', description: 'D', basePath: '', tags: {}, errorSchema };
+    const renderError = ({ status, code, message, details }: AppError, request: string) => ({
+      status,
+      code,
+      message,
+      details,
+      hasRequest: request !== '',
+    });
+    const { components } = createOpenApiDocument(
+      { ...info, renderError, errorTexts: { not_found: 'There is no thing 7.' } },
+      [read],
+    ) as { components: { examples: Record<string, { value: unknown }> } };
+    expect(Object.keys(components.examples)).toEqual(['Error408', 'Error431', 'Error404', 'Error429', 'Error503']);
+    expect(components.examples['Error404']?.value).toEqual({
+      status: 404,
+      code: 'not_found',
+      message: 'There is no thing 7.',
+      details: [],
+      hasRequest: true,
     });
   });
 

@@ -1,5 +1,10 @@
 import type { TSchema } from 'typebox';
-import type { Route } from './route.ts';
+import { apiError } from './error-handlers.ts';
+import { createErrorExample, type ErrorTexts } from './openapi-errors.ts';
+import { ExampleBuilder, type ExampleValues } from './openapi-examples.ts';
+import { createParameters, type ParameterDescriptions } from './openapi-parameters.ts';
+import { Schemas } from './openapi-schemas.ts';
+import type { OwnErrorResponse, Route } from './route.ts';
 
 /** Content of an OpenAPI document in addition to its routes. */
 interface OpenApiInfo {
@@ -16,9 +21,15 @@ interface OpenApiInfo {
   /** Request headers that a route supports, by name. */
   readonly requestHeaders?: (route: Route) => Readonly<Record<string, HeaderInfo>>;
   /** Descriptions of common parameters by name, for parameters without one. */
-  readonly parameters?: Readonly<Record<string, { readonly description: string; readonly example?: unknown }>>;
+  readonly parameters?: ParameterDescriptions;
   /** Returns text that is added to a route's description. */
   readonly remark?: (route: Route) => string;
+  /** Example values of fields, in addition to the examples of the schemas. */
+  readonly exampleValues?: ExampleValues;
+  /** Creates the error body; by default that of the Device API. */
+  readonly renderError?: Route['renderError'];
+  /** Texts of example errors that differ from the usual ones. */
+  readonly errorTexts?: ErrorTexts;
 }
 
 /** Ways to authenticate. */
@@ -41,11 +52,16 @@ export interface HeaderInfo {
  */
 export function createOpenApiDocument(info: OpenApiInfo, routes: readonly Route[]): Record<string, unknown> {
   const schemas = new Schemas();
+  const examples = new ExampleBuilder(info.exampleValues);
   const error = schemas.convert(info.errorSchema);
+  const errorStatuses = new Set([
+    ...Object.keys(commonErrorNames),
+    ...routes.flatMap(({ errors }) => Object.keys(errors)),
+  ]);
   const paths: Record<string, Record<string, unknown>> = {};
   for (const route of routes) {
     const path = info.basePath + route.path.replace(/:(\w+)/g, '{$1}');
-    paths[path] = { ...paths[path], [route.method]: createOperation(route, { info, schemas, error }) };
+    paths[path] = { ...paths[path], [route.method]: createOperation(route, { info, schemas, examples, error }) };
   }
   return {
     openapi: '3.1.0',
@@ -56,6 +72,12 @@ export function createOpenApiDocument(info: OpenApiInfo, routes: readonly Route[
     components: {
       schemas: schemas.components(),
       responses: commonErrors(error),
+      examples: Object.fromEntries(
+        [...errorStatuses].map((status) => [
+          `Error${status}`,
+          { value: createErrorExample(Number(status), info.renderError ?? apiError, info.errorTexts) },
+        ]),
+      ),
       headers: routes.some(({ isStatic }) => isStatic === true) ? headers : commonHeaders,
       securitySchemes: (info.security ?? apiKeySecurity).schemes,
     },
@@ -109,11 +131,13 @@ const rateLimitHeaders: readonly HeaderName[] = ['X-RateLimit-Limit', 'X-RateLim
 interface OperationContext {
   readonly info: OpenApiInfo;
   readonly schemas: Schemas;
+  readonly examples: ExampleBuilder;
   /** Published schema of errors. */
   readonly error: unknown;
 }
 
-function createOperation(route: Route, { info, schemas, error }: OperationContext): Record<string, unknown> {
+function createOperation(route: Route, context: OperationContext): Record<string, unknown> {
+  const { info, schemas } = context;
   const descriptions = [route.description, info.remark?.(route)].filter((text) => text !== undefined && text !== '');
   return {
     operationId: route.operationId,
@@ -122,8 +146,8 @@ function createOperation(route: Route, { info, schemas, error }: OperationContex
     tags: route.tags ?? [],
     security: (info.security ?? apiKeySecurity).requirements(route),
     parameters: [
-      ...createParameters(route.params, 'path', schemas, info),
-      ...createParameters(route.query, 'query', schemas, info),
+      ...createParameters(route.params, 'path', schemas, info.parameters),
+      ...createParameters(route.query, 'query', schemas, info.parameters),
       ...Object.entries({ ...info.requestHeaders?.(route), ...conditionalHeaders(route) }).map(([name, header]) => ({
         name,
         in: 'header',
@@ -132,11 +156,11 @@ function createOperation(route: Route, { info, schemas, error }: OperationContex
     ],
     ...(route.body === undefined && route.bodyTypes === undefined
       ? {}
-      : { requestBody: createRequestBody(route, schemas) }),
+      : { requestBody: createRequestBody(route, context) }),
     responses: {
-      ...successResponses(route, schemas),
+      ...successResponses(route, context),
       ...notModifiedResponse(route),
-      ...errorResponses(route, schemas, error),
+      ...errorResponses(route, context),
       ...commonErrorRefs,
     },
   };
@@ -149,20 +173,37 @@ const commonErrorRefs = Object.fromEntries(
 );
 
 function commonErrors(error: unknown): Record<string, unknown> {
-  const createResponse = (description: string) => ({ description, content: { 'application/json': { schema: error } } });
+  const createResponse = (status: number, description: string) => ({
+    description,
+    content: { 'application/json': { schema: error, ...errorExamples(status) } },
+  });
   return {
-    [commonErrorNames[408]]: createResponse('The request did not arrive in time.'),
-    [commonErrorNames[431]]: createResponse('The address and the headers of the request exceed 64 KiB together.'),
+    [commonErrorNames[408]]: createResponse(408, 'The request did not arrive in time.'),
+    [commonErrorNames[431]]: createResponse(431, 'The address and the headers of the request exceed 64 KiB together.'),
   };
 }
 
+const errorExamples = (status: number | string) => ({
+  examples: { error: { $ref: `#/components/examples/Error${status}` } },
+});
+
 // A body that the route parses itself may have no schema.
-const createRequestBody = (route: Route, schemas: Schemas): Record<string, unknown> => ({
+const createRequestBody = (route: Route, { schemas, examples }: OperationContext): Record<string, unknown> => ({
   required: route.bodyIsOptional !== true,
   content: Object.fromEntries(
-    (route.bodyTypes ?? ['application/json']).map((type) => [type, { schema: schemas.convert(route.body ?? {}) }]),
+    (route.bodyTypes ?? ['application/json']).map((type) => [
+      type,
+      {
+        schema: schemas.convert(route.body ?? {}),
+        ...(type === 'application/json'
+          ? withExample(examples.createRequest(route.body ?? {}, route.operationId))
+          : {}),
+      },
+    ]),
   ),
 });
+
+const withExample = (example: unknown): { example?: unknown } => (example === undefined ? {} : { example });
 
 const hasEtag = (route: Route): boolean => route.isStatic === true || route.hasEtag === true;
 
@@ -190,10 +231,14 @@ const notModifiedResponse = (route: Route): Record<string, unknown> =>
 const rateLimitHeadersFor = (route: Route): readonly HeaderName[] =>
   route.bucket === undefined ? [] : rateLimitHeaders;
 
-function successResponses(route: Route, schemas: Schemas): Record<string, unknown> {
+function successResponses(route: Route, { schemas, examples }: OperationContext): Record<string, unknown> {
   const schema = route.response === undefined ? { type: 'string', format: 'binary' } : schemas.convert(route.response);
+  const example =
+    route.response === undefined ? {} : withExample(examples.createResponse(route.response, route.operationId));
   const content = Object.fromEntries(
-    [route.contentType ?? 'application/json'].flat().map((type) => [type, { schema }]),
+    [route.contentType ?? 'application/json']
+      .flat()
+      .map((type) => [type, { schema, ...(type === 'application/json' ? example : {}) }]),
   );
   const tag: readonly HeaderName[] = hasEtag(route) ? ['ETag'] : [];
   const response = { headers: headerRefs('X-Request-Id', ...tag, ...rateLimitHeadersFor(route)), content };
@@ -207,7 +252,7 @@ function successResponses(route: Route, schemas: Schemas): Record<string, unknow
   );
 }
 
-const errorResponses = (route: Route, schemas: Schemas, error: unknown): Record<string, unknown> =>
+const errorResponses = (route: Route, context: OperationContext): Record<string, unknown> =>
   Object.fromEntries(
     Object.entries(route.errors).map(([status, errorResponse]) => [
       status,
@@ -218,92 +263,23 @@ const errorResponses = (route: Route, schemas: Schemas, error: unknown): Record<
           ...(status === '429' ? (['Retry-After', ...rateLimitHeadersFor(route)] as const) : []),
         ),
         content: {
-          'application/json': {
-            schema: typeof errorResponse === 'string' ? error : schemas.convert(errorResponse.schema),
-          },
+          'application/json':
+            typeof errorResponse === 'string'
+              ? { schema: context.error, ...errorExamples(status) }
+              : createOwnError(route, Number(status), errorResponse, context),
         },
       },
     ]),
   );
 
-/** Keywords whose values are examples, not schemas. */
-const instanceKeywords = new Set(['const', 'default', 'enum', 'examples']);
-
-/** Returns schemas for the document. */
-class Schemas {
-  readonly #components = new Map<string, unknown>();
-
-  /**
-   * Returns a schema without keywords that only our validators know (`alias` is part of the description); a named one
-   * becomes a reference.
-   */
-  convert(schema: unknown): unknown {
-    if (Array.isArray(schema)) return schema.map((part) => this.convert(part));
-    if (typeof schema !== 'object' || schema === null) return schema;
-    const { title: name, ...rest } = schema as { title?: unknown };
-    const converted: Record<string, unknown> = {};
-    for (const [key, part] of Object.entries(rest)) {
-      if (key === 'errorMessage' || key === 'alias' || key === 'trim') continue;
-      converted[key] =
-        key === 'properties' ? this.convertEach(part) : instanceKeywords.has(key) ? part : this.convert(part);
-    }
-    if (Array.isArray(converted['required']))
-      converted['required'] = converted['required'].filter((field) => !hasDefault(rest, field));
-    if ('alias' in rest) converted['description'] = withAlias(converted['description'], rest.alias);
-    return typeof name === 'string' ? this.#reference(name, converted) : converted;
-  }
-
-  /** Applies the same to several schemas by name. */
-  convertEach(schemas: unknown): Record<string, unknown> {
-    return Object.fromEntries(Object.entries(schemas as object).map(([name, schema]) => [name, this.convert(schema)]));
-  }
-
-  #reference(name: string, converted: unknown): unknown {
-    const known = this.#components.get(name);
-    if (known !== undefined && JSON.stringify(known) !== JSON.stringify(converted))
-      throw new Error(`Two schemas have the title ${name}`);
-    this.#components.set(name, converted);
-    return { $ref: `#/components/schemas/${name}` };
-  }
-
-  components(): Record<string, unknown> {
-    return Object.fromEntries([...this.#components].toSorted(([a], [b]) => (a < b ? -1 : 1)));
-  }
-}
-
-// Fields with a default are optional.
-const hasDefault = ({ properties }: { properties?: unknown }, field: unknown): boolean =>
-  ((properties ?? {}) as Record<string, { default?: unknown } | undefined>)[String(field)]?.default !== undefined;
-
-const withAlias = (description: unknown, alias: unknown): string =>
-  [description, `Also accepted as \`${String(alias)}\`.`].filter((text) => typeof text === 'string').join(' ');
-
-type ParameterSchemas = Record<
-  string,
-  TSchema & { description?: string; examples?: unknown[]; default?: unknown; enum?: unknown[] }
->;
-
-function createParameters(
-  schema: Route['query'],
-  location: 'path' | 'query',
-  schemas: Schemas,
-  info: OpenApiInfo,
-): unknown[] {
-  if (schema === undefined) return [];
-  const required = new Set<string>(schema.required ?? []);
-  return Object.entries(schemas.convertEach(schema.properties) as ParameterSchemas).map(
-    ([name, { description = info.parameters?.[name]?.description, examples, ...rest }]) => {
-      const isRequired = location === 'path' || (required.has(name) && rest.default === undefined);
-      const example = examples?.[0] ?? rest.enum?.[0] ?? info.parameters?.[name]?.example;
-      return {
-        name,
-        in: location,
-        required: isRequired,
-        ...(description === undefined ? {} : { description }),
-        // Swagger UI sends the example of a parameter with a trial: only required parameters have one.
-        ...(isRequired && example !== undefined ? { example } : {}),
-        schema: { ...rest, ...(isRequired || examples === undefined ? {} : { examples }) },
-      };
-    },
-  );
+/** Returns the content of an error whose body is not the API's. */
+function createOwnError(
+  route: Route,
+  status: number,
+  { schema, example }: OwnErrorResponse,
+  { info, schemas }: OperationContext,
+) {
+  const { renderError } = route;
+  const rendered = renderError === undefined ? example : createErrorExample(status, renderError, info.errorTexts);
+  return { schema: schemas.convert(schema), ...withExample(rendered) };
 }

@@ -66,7 +66,7 @@ export interface Route {
   /** False if these are the only successful statuses. */
   readonly returns200?: boolean;
   /** Other statuses by number: a sentence, or a schema if the body is not the API's error. */
-  readonly errors: Readonly<Record<number, string | { readonly description: string; readonly schema: TSchema }>>;
+  readonly errors: Readonly<Record<number, string | OwnErrorResponse>>;
   /** Time-out after which the client gets 503; absent for streams. */
   readonly timeoutMs?: number;
   /** False for a public route. */
@@ -85,6 +85,14 @@ export interface Route {
    */
   readonly allowHead?: boolean;
   readonly handle: (input: RouteInput) => Promise<unknown>;
+}
+
+/** An error whose body is not the API's. */
+export interface OwnErrorResponse {
+  readonly description: string;
+  readonly schema: TSchema;
+  /** An example of the body, unless `renderError` creates it. */
+  readonly example?: unknown;
 }
 
 /** The validated parts of a request. */

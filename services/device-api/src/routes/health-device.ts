@@ -18,7 +18,11 @@ export const healthDevice = (deps: Deps) =>
     errors: {
       400: 'A parameter is missing or invalid.',
       429: 'Too many requests.',
-      503: { description: 'Not connected, or the state cannot be read.', schema: healthCheckEntityResponse },
+      503: {
+        description: 'Not connected, or the state cannot be read.',
+        schema: healthCheckEntityResponse,
+        example: { healthy: false },
+      },
     },
     isSecured: false,
     bucket: 'health',

@@ -3,11 +3,11 @@ import { Type } from 'typebox';
 import type { Deps } from '../deps.ts';
 import { checkComponents } from '../use-cases/check-health.ts';
 
-const component = (description: string) => Type.Boolean({ description });
+const component = (description: string) => Type.Boolean({ description, examples: [true] });
 
 const healthCheckResponse = Type.Object(
   {
-    healthy: Type.Boolean({ description: 'True only when every component is healthy.' }),
+    healthy: Type.Boolean({ description: 'True only when every component is healthy.', examples: [true] }),
     components: Type.Object(
       {
         state_store: component('Live device state store.'),
@@ -23,6 +23,18 @@ const healthCheckResponse = Type.Object(
   { title: 'HealthCheckResponse', additionalProperties: false },
 );
 
+const unhealthyExample = {
+  healthy: false,
+  components: {
+    state_store: true,
+    message_broker: true,
+    database: true,
+    upload_server: true,
+    jt808_server: false,
+    jt1078_server: true,
+  },
+};
+
 export const health = (deps: Deps) =>
   defineRoute({
     method: 'get',
@@ -34,7 +46,11 @@ export const health = (deps: Deps) =>
     response: healthCheckResponse,
     errors: {
       429: 'Too many requests.',
-      503: { description: 'A component is unhealthy; `components` says which.', schema: healthCheckResponse },
+      503: {
+        description: 'A component is unhealthy; `components` says which.',
+        schema: healthCheckResponse,
+        example: unhealthyExample,
+      },
     },
     isSecured: false,
     bucket: 'health',

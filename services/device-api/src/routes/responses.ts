@@ -5,7 +5,12 @@ import type { GeneralResponse } from '../domain/outcome.ts';
 /** Body of every error of the Device API. */
 export const apiErrorSchema = Type.Object(
   {
-    status: Type.Integer({ minimum: 0, maximum: 65_535, description: 'HTTP status code, repeated from the response.' }),
+    status: Type.Integer({
+      minimum: 0,
+      maximum: 65_535,
+      description: 'HTTP status code, repeated from the response.',
+      examples: [404],
+    }),
     error: Type.String({ description: 'What went wrong, in a sentence.', examples: ['The device is not connected.'] }),
   },
   { title: 'ApiError', additionalProperties: false },
@@ -26,25 +31,25 @@ export const terminalGeneralResponse = Type.Object(
   { title: 'TerminalGeneralResponse', additionalProperties: false },
 );
 
-const byteSchema = (description: string) => Type.Integer({ minimum: 0, maximum: 255, description });
-const dateTimeSchema = (description: string) =>
+const dateTimeSchema = (description: string, example: string) =>
   Type.String({
     format: 'date-time',
     description: `${description} RFC 3339 in the camera's UTC offset.`,
-    examples: ['2026-08-01T10:00:00+08:00'],
+    examples: [example],
   });
 
 /** One recording of a camera; `alarm` has 64 bits. */
 const videoResource = Type.Object(
   {
-    logical_channel_no: byteSchema('Camera channel.'),
-    playback_start_time: dateTimeSchema('Start of the recording.'),
-    playback_end_time: dateTimeSchema('End of the recording.'),
+    logical_channel_no: Type.Integer({ minimum: 0, maximum: 255, description: 'Camera channel.', examples: [1] }),
+    playback_start_time: dateTimeSchema('Start of the recording.', '2026-08-01T10:00:00+08:00'),
+    playback_end_time: dateTimeSchema('End of the recording.', '2026-08-01T10:05:00+08:00'),
     alarm: Type.Unsafe<bigint>({
       type: 'integer',
       format: 'uint64',
       minimum: 0,
       description: 'Alarm flags raised during the recording, bitmask of 64 bits.',
+      examples: [0],
     }),
     resource_type: Type.Integer({
       enum: [0, 1, 2, 3],
@@ -56,6 +61,7 @@ const videoResource = Type.Object(
       minimum: 0,
       maximum: 4_294_967_295,
       description: "Bytes as reported by the camera; an uploaded file's size can differ.",
+      examples: [15_728_640],
     }),
   },
   { title: 'VideoResource', additionalProperties: false },
@@ -67,6 +73,7 @@ export const terminalResourceListResponse = Type.Object(
       minimum: 0,
       maximum: 4_294_967_295,
       description: 'Number of recordings that the camera reported.',
+      examples: [1],
     }),
     resources: Type.Array(videoResource, { description: 'The recordings.' }),
   },
@@ -74,7 +81,7 @@ export const terminalResourceListResponse = Type.Object(
 );
 
 export const healthCheckEntityResponse = Type.Object(
-  { healthy: Type.Boolean({ description: 'True if the device or camera is connected.' }) },
+  { healthy: Type.Boolean({ description: 'True if the device or camera is connected.', examples: [true] }) },
   { title: 'HealthCheckEntityResponse', additionalProperties: false },
 );
 

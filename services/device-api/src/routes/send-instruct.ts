@@ -34,13 +34,24 @@ const platformTimeoutMs = 3_000;
 
 const responseSchema = Type.Object(
   {
-    code: Type.Integer({ description: '0 success, 300 offline, 301 time-out, 302 refused.' }),
-    msg: Type.String(),
+    code: Type.Integer({ description: '0 success, 300 offline, 301 time-out, 302 refused.', examples: [0] }),
+    msg: Type.String({ examples: ['success'] }),
     data: Type.Unsafe<Record<string, unknown> | null>({
       type: ['object', 'null'],
       additionalProperties: true,
       description:
         "The device's response in the Device API's fields (`result`, `resources`, `video_id` …), and the hub's: `_code`, `_imei`, `_proNo`, `_requestId`, `_content` (the response as text).",
+      examples: [
+        {
+          result: 'success',
+          _code: '100',
+          _msg: 'success',
+          _imei: '013800138000',
+          _proNo: '33536',
+          _requestId: 'a1b2c3',
+          _content: '{"result":"success"}',
+        },
+      ],
     }),
   },
   { title: 'InstructionAnswer' },
@@ -48,11 +59,14 @@ const responseSchema = Type.Object(
 
 const errorSchema = Type.Object(
   {
-    code: Type.Integer({ description: '302 refused, 1001 parameters, 1004 token, 1006 too often.' }),
-    msg: Type.String(),
+    code: Type.Integer({
+      description: '302 refused, 1001 parameters, 1004 token, 1006 too often.',
+      examples: [1001],
+    }),
+    msg: Type.String({ examples: ['The parameter proNo is missing.'] }),
     data: Type.Null(),
-    status: Type.Integer(),
-    error: Type.String(),
+    status: Type.Integer({ examples: [400] }),
+    error: Type.String({ examples: ['The parameter proNo is missing.'] }),
   },
   { title: 'InstructionError' },
 );

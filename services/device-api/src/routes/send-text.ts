@@ -7,7 +7,7 @@ import { commandRouteDefaults, createCommandContext } from './command-context.ts
 import { deviceQuery } from './parameters.ts';
 import { bodyErrors, terminalGeneralResponse, toGeneralResponseBody } from './responses.ts';
 
-const flagSchema = (description: string) => Type.Boolean({ description });
+const flagSchema = (description: string, example = false) => Type.Boolean({ description, examples: [example] });
 
 const body = Type.Object(
   {
@@ -28,8 +28,8 @@ const body = Type.Object(
       Type.Object(
         {
           emergency: flagSchema('Flag the message as an emergency.'),
-          display_by_terminal: flagSchema("Show it on the device's own display."),
-          tts: flagSchema('Read it aloud (text-to-speech).'),
+          display_by_terminal: flagSchema("Show it on the device's own display.", true),
+          tts: flagSchema('Read it aloud (text-to-speech).', true),
           display_by_advertising_screen: flagSchema('Show it on an attached advertising screen.'),
           central_navigation_info: flagSchema('Mark it as navigation information from the control centre.'),
         },

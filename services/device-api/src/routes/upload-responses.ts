@@ -12,7 +12,11 @@ export const videoId = Type.String({
   examples: ['66a1f0c2d4e5b6a7c8d9e0f1'],
 });
 
-const videoIdSchema = Type.String({ pattern: '^[0-9a-f]{24}$', description: 'Upload id.' });
+const videoIdSchema = Type.String({
+  pattern: '^[0-9a-f]{24}$',
+  description: 'Upload id.',
+  examples: ['66a1f0c2d4e5b6a7c8d9e0f1'],
+});
 
 const statusDescription = uploadStatuses.join(', ');
 
@@ -22,26 +26,37 @@ export const uploadedVideo = Type.Object(
     video_id: videoIdSchema,
     imei: Type.String({
       description: 'Device number: in a list as the terminal sends it, else as the requesting caller wrote it.',
+      examples: ['013800138000'],
     }),
-    channel: Type.Integer({ minimum: 0, maximum: 255, description: 'Camera channel.' }),
+    channel: Type.Integer({ minimum: 0, maximum: 255, description: 'Camera channel.', examples: [1] }),
     video_start_time: Type.String({
       format: 'date-time',
       description: "In the camera's UTC offset when the upload was requested.",
+      examples: ['2026-08-01T10:00:00+08:00'],
     }),
-    video_end_time: Type.String({ format: 'date-time', description: 'Same offset.' }),
+    video_end_time: Type.String({
+      format: 'date-time',
+      description: 'Same offset.',
+      examples: ['2026-08-01T10:05:00+08:00'],
+    }),
     filesize: Type.Integer({
       minimum: 0,
       format: 'int64',
       description: 'Bytes received so far; can drop if the camera restarts the transfer.',
+      examples: [15_728_640],
     }),
     status: Type.String({ enum: [...uploadStatuses], description: `One of ${statusDescription}.` }),
     filename: Type.Optional(
-      Type.Union([Type.String(), Type.Null()], { description: 'Absent until the camera starts sending the file.' }),
+      Type.Union([Type.String(), Type.Null()], {
+        description: 'Absent until the camera starts sending the file.',
+        examples: ['013800138000_1_20260801100000.ts'],
+      }),
     ),
     external: Type.Optional(
       Type.Boolean({
         description:
           'True if the camera uploads to an external FTP server: the file is not stored here, and only the camera reports the end. Absent otherwise.',
+        examples: [false],
       }),
     ),
   },

@@ -8,7 +8,7 @@ import { toUploadListItem, uploadedVideo, uploadReadErrors } from './upload-resp
 
 const response = Type.Object(
   {
-    total: Type.Integer({ minimum: 0, description: 'Number of uploads in `videos`.' }),
+    total: Type.Integer({ minimum: 0, description: 'Number of uploads in `videos`.', examples: [1] }),
     videos: Type.Array(uploadedVideo, { description: 'In no particular order.' }),
   },
   { title: 'UploadedVideoListResp', additionalProperties: false },

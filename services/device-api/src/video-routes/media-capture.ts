@@ -8,12 +8,12 @@ import { commandRouteDefaults } from '../routes/command-context.ts';
 import { commandErrors } from '../routes/responses.ts';
 import { devicePath } from './parameters.ts';
 
-const integer = (minimum: number, maximum: number, description: string) =>
-  Type.Integer({ minimum, maximum, description });
+const integer = (minimum: number, maximum: number, description: string, example: number) =>
+  Type.Integer({ minimum, maximum, description, examples: [example] });
 
 const body = Type.Object(
   {
-    channel: Type.Optional(integer(1, 255, 'Camera channel; 1 by default.')),
+    channel: Type.Optional(integer(1, 255, 'Camera channel; 1 by default.', 1)),
     kind: Type.Optional(
       Type.Union([Type.Literal('photo'), Type.Literal('clip')], {
         description: 'photo (default): pictures. clip: live video as MP4.',
@@ -25,13 +25,16 @@ const body = Type.Object(
         errorMessage: 'must be LOW, MEDIUM, HIGH or MAX',
         description:
           'LOW: 320 by 240. MEDIUM (default): 640 by 480. HIGH: 1024 by 768. MAX: the best that the camera has. Case does not matter.',
+        examples: ['HIGH'],
       }),
     ),
-    count: Type.Optional(integer(1, 10, 'Number of pictures; 1 by default.')),
-    interval_seconds: Type.Optional(integer(0, 60, 'Time between two pictures; 0 by default.')),
-    duration_seconds: Type.Optional(integer(1, 30, 'Length of a clip; 10 by default.')),
-    wait: Type.Optional(integer(0, 60, 'Seconds to wait for the files; 20 by default.')),
-    wake: Type.Optional(Type.Boolean({ description: 'Wakes a sleeping device first. Default: true.' })),
+    count: Type.Optional(integer(1, 10, 'Number of pictures; 1 by default.', 1)),
+    interval_seconds: Type.Optional(integer(0, 60, 'Time between two pictures; 0 by default.', 0)),
+    duration_seconds: Type.Optional(integer(1, 30, 'Length of a clip; 10 by default.', 10)),
+    wait: Type.Optional(integer(0, 60, 'Seconds to wait for the files; 20 by default.', 20)),
+    wake: Type.Optional(
+      Type.Boolean({ description: 'Wakes a sleeping device first. Default: true.', examples: [true] }),
+    ),
   },
   { title: 'MediaCapture' },
 );
@@ -39,19 +42,30 @@ const body = Type.Object(
 /** The record of the Platform API. */
 const response = Type.Object(
   {
-    id: Type.Integer({ minimum: 1, description: 'Number of the record.' }),
-    capture_id: Type.String({ pattern: '^[0-9a-f]{24}$', description: 'Id of the capture in paths.' }),
-    vehicle_id: Type.Integer({ minimum: 1, description: 'Vehicle of the device.' }),
-    channel_id: Type.Integer({ minimum: 0, description: 'Camera channel.' }),
-    quality: Type.String({ description: 'LOW, MEDIUM, HIGH or MAX.' }),
+    id: Type.Integer({ minimum: 1, description: 'Number of the record.', examples: [1204] }),
+    capture_id: Type.String({
+      pattern: '^[0-9a-f]{24}$',
+      description: 'Id of the capture in paths.',
+      examples: ['66a1f0c2d4e5b6a7c8d9e0f2'],
+    }),
+    vehicle_id: Type.Integer({ minimum: 1, description: 'Vehicle of the device.', examples: [7] }),
+    channel_id: Type.Integer({ minimum: 0, description: 'Camera channel.', examples: [1] }),
+    quality: Type.String({ description: 'LOW, MEDIUM, HIGH or MAX.', examples: ['HIGH'] }),
     status: Type.Union([Type.Literal('pending'), Type.Literal('completed'), Type.Literal('expired')], {
       description: 'pending: the files have not all arrived. expired: they did not arrive in 10 minutes.',
     }),
     method: Type.Union([Type.Literal('terminal'), Type.Literal('stream'), Type.Null()], {
       description: 'terminal: the terminal took pictures. stream: recorded from live video. null: not known yet.',
     }),
-    error: Type.Union([Type.String(), Type.Null()], { description: 'Reason of a failure, as a sentence.' }),
-    requested_at: Type.String({ format: 'date-time', description: 'Time of the request.' }),
+    error: Type.Union([Type.String(), Type.Null()], {
+      description: 'Reason of a failure, as a sentence.',
+      examples: [null],
+    }),
+    requested_at: Type.String({
+      format: 'date-time',
+      description: 'Time of the request.',
+      examples: ['2026-08-01T02:00:00.000Z'],
+    }),
     media: Type.Array(Type.Object({}, { additionalProperties: true }), {
       description: 'Files that have arrived, as `Media` of the Platform API.',
     }),

@@ -7,16 +7,19 @@ import { commandErrors } from '../routes/responses.ts';
 import { pingDevice } from '../use-cases/ping-device.ts';
 import { devicePath } from './parameters.ts';
 
-const timeSchema = (description: string) =>
-  Type.Union([Type.String({ format: 'date-time' }), Type.Null()], { description });
+const timeSchema = (description: string, example: string) =>
+  Type.Union([Type.String({ format: 'date-time' }), Type.Null()], { description, examples: [example] });
 
 const response = Type.Object(
   {
-    imei: Type.String({ description: 'As the caller wrote it.' }),
-    connected: Type.Boolean({ description: 'Whether the device has a session.' }),
-    last_seen: timeSchema("Time of the device's last message, also after a disconnection."),
-    connected_since: timeSchema('Start of its session.'),
-    rtt_ms: Type.Union([Type.Integer({ minimum: 0 }), Type.Null()], { description: 'Round trip of the link test.' }),
+    imei: Type.String({ description: 'As the caller wrote it.', examples: ['013800138000'] }),
+    connected: Type.Boolean({ description: 'Whether the device has a session.', examples: [true] }),
+    last_seen: timeSchema("Time of the device's last message, also after a disconnection.", '2026-08-01T02:00:00.000Z'),
+    connected_since: timeSchema('Start of its session.', '2026-08-01T00:12:41.000Z'),
+    rtt_ms: Type.Union([Type.Integer({ minimum: 0 }), Type.Null()], {
+      description: 'Round trip of the link test.',
+      examples: [184],
+    }),
   },
   { title: 'PingResponse', additionalProperties: false },
 );

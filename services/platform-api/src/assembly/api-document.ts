@@ -2,8 +2,10 @@ import { createOpenApiDocument, type HeaderInfo, type Route, type SecurityInfo }
 import { Type } from 'typebox';
 import type { PlatformRoute } from '../access/platform-route.ts';
 import { permissions } from '../access/roles.ts';
+import { renderPlatformError } from '../http-api/errors.ts';
 import type { Deps } from '../platform/deps.ts';
 import { loadConfig } from './config.ts';
+import { exampleValues } from './examples/example-values.ts';
 import { createPlatformRoutes } from './routes.ts';
 
 /** Base path of all paths of the document. */
@@ -197,6 +199,8 @@ export function apiDocument(): Record<string, unknown> {
       requestHeaders: requestHeaders,
       parameters,
       remark: accessDescription,
+      exampleValues,
+      renderError: renderPlatformError,
     },
     routes,
   );
