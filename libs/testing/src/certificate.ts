@@ -23,14 +23,14 @@ const names = sequence(
 );
 
 /** Returns a self-signed certificate for `localhost` and 127.0.0.1, valid for a day, and its key; both PEM. */
-export function selfSigned(): { cert: string; key: string } {
+export function selfSigned(untilMs = Date.now() + 86_400_000): { cert: string; key: string } {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const body = sequence(
     der(0xa0, der(0x02, Buffer.from([2]))),
     der(0x02, Buffer.concat([Buffer.from([1]), randomBytes(8)])),
     algorithm,
     name,
-    sequence(utcTime(Date.now() - 3_600_000), utcTime(Date.now() + 86_400_000)),
+    sequence(utcTime(untilMs - 90_000_000), utcTime(untilMs)),
     name,
     publicKey.export({ type: 'spki', format: 'der' }),
     der(0xa3, sequence(names)),
