@@ -9,13 +9,19 @@ export const metricsPage = join(root, 'docs', 'reference', 'metrics.md');
 
 const intro = `# Metrics
 
-Every metric of the product, by name, as \`/metrics\` of the admin ports serves them. Times are in seconds and sizes in bytes. All have the label
-\`service\`. Each process also has the metrics \`process_*\` and \`nodejs_*\` of prom-client: processor, memory, garbage collection, open
+Every metric of the product, by name, as \`/metrics\` of the admin ports serves them. Names and units follow the conventions of Prometheus. All have the
+label \`service\`. Each process also has the metrics \`process_*\` and \`nodejs_*\` of prom-client: processor, memory, garbage collection, open
 files and the delay of the event loop. \`scripts/metrics-table.mjs\` writes this page.
 
-| Metric | Type | Labels | Service | Meaning |
-|---|---|---|---|---|
+| Metric | Type | Unit | Labels | Service | Meaning |
+|---|---|---|---|---|---|
 `;
+
+/** Returns the unit that the name of a metric ends with. */
+function toUnit(name) {
+  const [, unit] = /_(seconds|bytes)(?:_total)?$/.exec(name) ?? [];
+  return unit ?? (name.endsWith('_up') ? '0 or 1' : 'number');
+}
 
 const isOwn = ({ name }) => !/^(process|nodejs)_/.test(name);
 
@@ -36,7 +42,7 @@ export async function describeProduct(adminUrls) {
     .map(({ name, help, type, labelNames, services }) => {
       const labels = labelNames.map((label) => `\`${label}\``).join(', ');
       const owner = services.size === 6 ? 'all' : [...services].join(', ');
-      return `| \`${name}\` | ${type} | ${labels} | ${owner} | ${help.replaceAll('|', '\\|')} |`;
+      return `| \`${name}\` | ${type} | ${toUnit(name)} | ${labels} | ${owner} | ${help.replaceAll('|', '\\|')} |`;
     });
   return `${intro}${rows.join('\n')}\n`;
 }

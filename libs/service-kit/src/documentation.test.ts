@@ -74,6 +74,43 @@ describe('documentation', () => {
   });
 });
 
+describe('the metrics of docs/reference/metrics.md', () => {
+  const rows = [
+    ...read('docs/reference/metrics.md').matchAll(/^\| `(\S+)` \| (\w+) \| [^|]+ \| ([^|]*) \| [^|]+ \| (.+) \|$/gm),
+  ];
+  const metrics = rows.map(([, name = '', type, labels = '', meaning]) => ({ name, type, labels, meaning }));
+
+  it('have names by the conventions of Prometheus', () => {
+    const isGood = ({ name, type }: (typeof metrics)[number]): boolean =>
+      /^[a-z][a-z0-9]*(?:_[a-z0-9]+)+$/.test(name) &&
+      name.endsWith('_total') === (type === 'counter') &&
+      !/_(?:ms|millis|milliseconds|minutes|hours|kb|mb|percent|count|sum|bucket)(?:_|$)/.test(name);
+    expect(metrics.length).toBeGreaterThan(50);
+    expect(metrics.filter((metric) => !isGood(metric))).toEqual([]);
+  });
+
+  it('have labels in snake case that no name repeats, and a meaning', () => {
+    const isGood = ({ name, labels, meaning }: (typeof metrics)[number]): boolean =>
+      [...labels.matchAll(/`([^`]+)`/g)].every(
+        ([, label = '']) => /^[a-z]+(?:_[a-z]+)*$/.test(label) && !name.includes(`_by_${label}`),
+      ) && meaning !== undefined;
+    expect(metrics.filter((metric) => !isGood(metric))).toEqual([]);
+  });
+
+  it('are those that the sources define', () => {
+    const defined = files
+      .filter(
+        (file) => /^(?:libs|services)\/.*\.ts$/.test(file) && !file.includes('.test.') && existsSync(join(root, file)),
+      )
+      .flatMap((file) =>
+        [...read(file).matchAll(/\bname: '([a-z0-9]+(?:_[a-z0-9]+)+)',\s*help:/g)].map(([, name = '']) => name),
+      );
+    const listed = new Set(metrics.map(({ name }) => name));
+    expect(defined.filter((name) => !listed.has(name))).toEqual([]);
+    expect(defined.length).toBeGreaterThan(0);
+  });
+});
+
 interface Operation {
   readonly operationId?: string;
   readonly summary?: string;

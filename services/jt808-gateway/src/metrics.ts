@@ -92,6 +92,8 @@ export class GatewayMetrics {
   });
 
   constructor() {
+    // A rate needs a first value: an alert would miss the first drop.
+    for (const counter of [this.batches, this.events]) counter.inc({ result: 'dropped' }, 0);
     this.#registerHotCounter('gateway_frames_in_total', 'frames received from terminals', () => this.hot.framesIn);
     this.#registerHotCounter('gateway_frames_out_total', 'frames sent to terminals', () => this.hot.framesOut);
     this.#registerHotCounter('gateway_reports_total', 'location reports received', () => this.hot.reports);
