@@ -31,9 +31,9 @@ const settings = {
 async function findFreePort() {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
-  const { port } = /** @type {import('node:net').AddressInfo} */ (server.address());
+  const address = server.address();
   server.close();
-  return port;
+  return typeof address === 'object' ? address.port : 0;
 }
 
 /** Returns the rules of the manifests with durations of seconds. */
@@ -75,7 +75,7 @@ async function startPrometheus(product, folder) {
 async function readAlerts(url) {
   const response = await fetch(`${url}/api/v1/alerts`).catch(() => null);
   if (response === null) return new Map();
-  const { data } = /** @type {any} */ (await response.json());
+  const { data } = /** @type {{ data: any }} */ (await response.json());
   return new Map(data.alerts.filter(({ state }) => state === 'firing').map(({ labels }) => [labels.alertname, labels]));
 }
 
@@ -100,7 +100,7 @@ function createClients({ runtime }) {
       body: JSON.stringify(body),
     });
     if (!response.ok) throw new Error(`POST ${path}: ${response.status} ${await response.text()}`);
-    return /** @type {any} */ (await response.json()).data;
+    return /** @type {{ data: any }} */ (await response.json()).data;
   };
   const password = 'correct horse battery';
   return {
