@@ -6,6 +6,7 @@ import { useVehicles } from '../fleet/queries.ts';
 import { toFieldErrors } from '../forms/faults.ts';
 import { createIdempotencyKey } from '../forms/idempotency-key.ts';
 import { useFormErrors } from '../forms/use-form-errors.ts';
+import { parsePosition } from '../map/map-place.ts';
 import { useSession } from '../session/session-context.ts';
 import { Failure } from '../ui/states.tsx';
 
@@ -17,10 +18,24 @@ interface LinkForm {
   readonly expires_in_hours: string;
   readonly password: string;
   readonly max_views: string;
+  /** Latitude and longitude as text. */
+  readonly destination: string;
+  readonly destinationName: string;
   readonly hasVideo: boolean;
 }
 
-const toBody = ({ vehicle_id, label, expires_in_hours, password, max_views, hasVideo }: LinkForm) => ({
+type DestinationFields = Pick<LinkForm, 'destination' | 'destinationName'>;
+
+/** Returns the destination; null without one, undefined for a text that is no position. */
+function readDestination({ destination, destinationName }: DestinationFields) {
+  if (destination.trim() === '') return null;
+  const position = parsePosition(destination);
+  if (position === undefined) return undefined;
+  const name = destinationName.trim();
+  return { latitude: position[0], longitude: position[1], name: name === '' ? null : name };
+}
+
+const toBody = ({ vehicle_id, label, expires_in_hours, password, max_views, hasVideo, ...place }: LinkForm) => ({
   vehicle_id: Number(vehicle_id),
   expires_in_hours: Number(expires_in_hours),
   permissions: hasVideo ? ['location' as const, 'live_video' as const] : ['location' as const],
@@ -28,6 +43,7 @@ const toBody = ({ vehicle_id, label, expires_in_hours, password, max_views, hasV
   ...(label.trim() === '' ? {} : { label: label.trim() }),
   ...(password === '' ? {} : { password }),
   ...(max_views.trim() === '' ? {} : { max_views: Number(max_views) }),
+  destination: readDestination(place) ?? null,
 });
 
 interface NewLinkProps {
@@ -49,9 +65,15 @@ export function NewLink({ vehicleId, onCreated }: NewLinkProps) {
     expires_in_hours: '24',
     password: '',
     max_views: '',
+    destination: '',
+    destinationName: '',
     hasVideo: false,
   };
-  const form = useForm<LinkForm>({ initialValues, validate: (values) => findErrors(toBody(values)) });
+  const validate = (values: LinkForm): Record<string, string> => ({
+    ...findErrors(toBody(values)),
+    ...(readDestination(values) === undefined ? { destination: t('destinationFault') } : {}),
+  });
+  const form = useForm<LinkForm>({ initialValues, validate });
   const create = useMutation({
     mutationFn: (values: LinkForm) => {
       const params = { header: { 'Idempotency-Key': createIdempotencyKey() } };
@@ -100,6 +122,18 @@ export function NewLink({ vehicleId, onCreated }: NewLinkProps) {
             description={t('maxViewsHint')}
             inputMode="numeric"
             {...form.getInputProps('max_views')}
+          />
+          <TextInput
+            label={t('destination')}
+            description={t('destinationHint')}
+            placeholder="9.93, 76.26"
+            {...form.getInputProps('destination')}
+          />
+          <TextInput
+            label={t('destinationName')}
+            description={t('destinationNameHint')}
+            maxLength={200}
+            {...form.getInputProps('destinationName')}
           />
         </SimpleGrid>
         <Checkbox label={t('withVideo')} {...form.getInputProps('hasVideo', { type: 'checkbox' })} />
