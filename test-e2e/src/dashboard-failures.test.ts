@@ -119,18 +119,6 @@ describe.each(pages)('the page %s', (path, requests) => {
   });
 });
 
-describe('a page that does not load', () => {
-  it('offers to try again after a while', async () => {
-    await page.route('**/api/drivers?*', () => undefined);
-    await open('/drivers');
-    await page.getByRole('status').getByText('Still loading').waitFor();
-    await page.unroute('**/api/drivers?*');
-    await page.getByRole('status').getByRole('button', { name: 'Retry' }).click();
-    await page.getByRole('heading', { level: 1 }).waitFor();
-    expect(await page.getByText('Still loading').count()).toBe(0);
-  });
-});
-
 describe('a new version of the page', () => {
   it('is offered when the server no longer has a part of the old one', async () => {
     browser.expectStatus(404);

@@ -59,14 +59,6 @@ export function usePlayback({ vehicleId, channelId, playhead, video }: PlaybackO
       other === null || other.playback_id === ended.playback_id ? { kind: 'ended' } : { kind: 'busy', playback: other },
     );
   };
-  /** Another user may have taken the camera over while its stream continues. */
-  const checkOwner = async (playback: Playback): Promise<void> => {
-    const other = await read().catch(() => null);
-    if (other === null || other.playback_id === playback.playback_id || player.current === null) return;
-    stop();
-    playhead.pause();
-    setState({ kind: 'busy', playback: other });
-  };
   const watch = (playback: Playback, isOwn: boolean): void => {
     if (video.current === null) return;
     stop();
@@ -114,10 +106,6 @@ export function usePlayback({ vehicleId, channelId, playhead, video }: PlaybackO
     const event = data as Stream;
     if (type !== 'stream' || event.kind !== 'history' || event.playback === null) return;
     if (event.vehicle_id !== vehicleId || event.channel_id !== channelId || player.current === null) return;
-    if (state.kind === 'playing' && event.playback.playback_id !== state.playback.playback_id) {
-      void checkOwner(state.playback);
-      return;
-    }
     const { buffered } = video.current ?? {};
     if (buffered === undefined || buffered.length === 0) return;
     const bufferedEnd = buffered.end(buffered.length - 1);
