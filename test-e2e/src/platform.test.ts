@@ -131,6 +131,7 @@ function createRows(records: Records): readonly Row[] {
     ['POST', '/vehicles/import', { rows: [{ vehicle_no: 'ROWS 2' }] }],
     ['GET', `/vehicles/${vehicle.id}/locations?simplify_m=10&limit=100`],
     ['GET', `/vehicles/${vehicle.id}/trips`],
+    ['GET', `/vehicles/${vehicle.id}/days?month=2026-01`],
     ['GET', `/vehicles/${vehicle.id}/list-dashcam-media?channelId=1&kind=image`],
     ['GET', `/vehicles/${vehicle.id}/data-usage?month=2026-11`],
     ['GET', '/user/downloaded-dashcam-videos?status=completed'],

@@ -780,6 +780,28 @@ export type paths = {
         patch?: never;
         trace?: never;
     };
+    "/api/vehicles/{vehicleId}/days": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List days with data
+         * @description Lists the days of a month on which the vehicle drove, raised events, or recorded something, oldest first. Days are those of the time zone of the vehicle.
+         *
+         *     Roles: `superadmin`, `dealer`, `owner`, `admin`, `manager`, `viewer`, `driver`. The key requires the scope `read`.
+         */
+        get: operations["listVehicleDays"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/vehicles/{vehicleId}/recordings": {
         parameters: {
             query?: never;
@@ -3460,6 +3482,30 @@ export type components = {
                 /** @enum {string} */
                 over_budget: "notify" | "sub_stream" | "refuse";
             } | null;
+        };
+        DaySummary: {
+            /**
+             * Format: date
+             * @example 2026-01-31
+             */
+            date: string;
+            /** @description Of the trips that began on the day. */
+            distance_km: number;
+            /** @description Duration of these trips without standstill. */
+            driving_seconds: number;
+            /** @description Notifications; 0 without the permission `notifications`. */
+            events: {
+                /** @description Number of critical ones. */
+                critical: number;
+                /** @description Warnings. */
+                warning: number;
+                /** @description Others. */
+                info: number;
+            };
+            /** @description Pictures and other files taken on the day; 0 without the permission `history_video`. */
+            media: number;
+            /** @description Recordings on the cameras that began on the day, by the stored lists; 0 without the permission `history_video`. */
+            recordings: number;
         };
         Dealer: {
             id: number;
@@ -13170,6 +13216,138 @@ export interface operations {
                      */
                     "application/json": {
                         data: components["schemas"]["Trip"][];
+                    };
+                };
+            };
+            /** @description The request is not valid. `details` lists each fault. */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description The API key or the token is missing or not valid. */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description The role or the key lacks the permission, or key and token belong to different accounts. */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description The record does not exist, or it is not visible to the caller. */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            408: components["responses"]["RequestTimeout"];
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            431: components["responses"]["HeadersTooLarge"];
+            /** @description Unexpected server error. */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+            /** @description A backend is unavailable, or the request took too long. */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+        };
+    };
+    listVehicleDays: {
+        parameters: {
+            query: {
+                /**
+                 * @description YYYY-MM, in the time zone of the vehicle.
+                 * @example 2026-01
+                 */
+                month: string;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the vehicle.
+                 * @example 7
+                 */
+                vehicleId: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "date": "2026-01-31",
+                     *           "distance_km": 41.8,
+                     *           "driving_seconds": 4100,
+                     *           "events": {
+                     *             "critical": 1,
+                     *             "warning": 12,
+                     *             "info": 35
+                     *           },
+                     *           "media": 3,
+                     *           "recordings": 12
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["DaySummary"][];
                     };
                 };
             };

@@ -18,7 +18,7 @@ const layers: readonly (readonly string[])[] = [
   'broadcasts captures commands dashcam data-usage downloads event-consumers media messaging notification-delivery notifications partners preferences ' +
     'rules telemetry',
   // edge
-  'dashboard-config documents fleet-index support-tickets toll-gates webhooks websocket',
+  'dashboard-config day-summaries documents fleet-index support-tickets toll-gates webhooks websocket',
   'assembly',
   // entry points: files of src itself
   '.',

@@ -11,6 +11,7 @@ import { commandRoutes } from '../domains/commands/routes.ts';
 import { dashboardConfigRoutes } from '../domains/dashboard-config/routes.ts';
 import { dashcamRoutes } from '../domains/dashcam/routes.ts';
 import { dataUsageRoutes } from '../domains/data-usage/routes.ts';
+import { daySummaryRoutes } from '../domains/day-summaries/routes.ts';
 import { dealerRoutes } from '../domains/dealers/routes.ts';
 import { documentRoutes } from '../domains/documents/routes.ts';
 import { downloadRoutes } from '../domains/downloads/routes.ts';
@@ -59,6 +60,7 @@ const routeFactories: readonly RouteFactory[] = [
   fleetRoutes,
   unassignedDeviceRoutes,
   (deps) => positionRoutes(deps, (...args) => findNotificationTimes(deps, ...args)),
+  daySummaryRoutes,
   dashcamRoutes,
   dataUsageRoutes,
   captureRoutes,

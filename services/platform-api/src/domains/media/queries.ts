@@ -1,1 +1,1 @@
-export { findByKey, findByKeys, findIdsWithThumbnail, findRemoval } from './store.ts';
+export { findByKey, findByKeys, findIdsWithThumbnail, findRemoval, findTakenTimes } from './store.ts';

@@ -100,6 +100,20 @@ export async function listMediaOfVehicle(
   return { items, total };
 }
 
+/** Returns the times of the files of a vehicle that were taken in a span, in ms; `toMs` is excluded. */
+export async function findTakenTimes(
+  records: RecordStore,
+  vehicle: { readonly accountId: number; readonly _id: number },
+  { fromMs, toMs }: { readonly fromMs: number; readonly toMs: number },
+): Promise<number[]> {
+  const takenAt = { $gte: new Date(fromMs), $lt: new Date(toMs) };
+  const filter: object = { vehicleId: vehicle._id, accountId: vehicle.accountId, takenAt };
+  const found = await mediaOfAllAccounts(records)
+    .find(filter, { projection: { takenAt: 1 } })
+    .toArray();
+  return found.map((media) => media.takenAt.getTime());
+}
+
 /** Returns files of a vehicle that may be removed, in the order of their reception. */
 export const listOldestUnprotected = (records: RecordStore, vehicleId: number, limit: number): Promise<Media[]> =>
   mediaOfAllAccounts(records)

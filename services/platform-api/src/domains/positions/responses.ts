@@ -32,7 +32,10 @@ export function toTripResponse(
   {
     happened,
     driverNames,
-  }: { readonly happened: readonly NotificationTime[]; readonly driverNames: ReadonlyMap<number, string> },
+  }: {
+    readonly happened: readonly Pick<NotificationTime, 'type' | 'timestamp'>[];
+    readonly driverNames: ReadonlyMap<number, string>;
+  },
 ): TripResponse {
   const driverId = frame.seesDrivers ? trip.driverId : null;
   const durationMs = trip.lastAtMs - trip.startedAtMs;

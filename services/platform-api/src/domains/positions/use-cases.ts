@@ -1,4 +1,4 @@
-import { dayMs, hourMs, validationError } from '@fleet/service-kit';
+import { dayMs, validationError } from '@fleet/service-kit';
 import type { Caller } from '../../access/caller.ts';
 import type { Deps } from '../../platform/deps.ts';
 import { parseTimestamp } from '../../platform/timestamps.ts';
@@ -7,6 +7,7 @@ import type { LocationResponse } from '../last-positions/responses.ts';
 import type { Vehicle } from '../vehicles/schema.ts';
 import { type VisibleVehicle, visibleVehicle } from '../vehicles/visibility.ts';
 import { readPositions } from './bucket-reader.ts';
+import { findTrips } from './find-trips.ts';
 import { toPosition } from './fixes.ts';
 import { type HistoryFrame, toPointResponse, toTripResponse } from './responses.ts';
 import {
@@ -19,7 +20,6 @@ import {
   type Window,
 } from './schema.ts';
 import { simplify } from './simplify.ts';
-import { type Trip, TripFinder } from './trips.ts';
 
 type HistoryDeps = Pick<Deps, 'records' | 'database' | 'thresholds'>;
 
@@ -106,9 +106,6 @@ function pageOf(points: readonly Point[], limit: number): Page {
 
 const atMs = (point: Point | undefined): number | null => point?.position.timestamp ?? null;
 
-/** Time that is read before a window, to find trips in progress at its start, and after it, to find their ends. */
-const marginMs = 12 * hourMs;
-
 /**
  * Returns the trips of a vehicle that began in a window, each complete, oldest first. They are computed from the points
  * on each call, and so include late points.
@@ -134,27 +131,6 @@ export async function tripsOf(
   const ids = [...new Set(trips.flatMap(({ driverId }) => (driverId === null ? [] : [driverId])))];
   const names = frame.seesDrivers ? await findDriverNames(deps, vehicle, ids) : new Map<number, string>();
   return trips.map((trip) => toTripResponse(trip, frame, { happened, driverNames: names }));
-}
-
-async function findTrips(
-  { database, thresholds }: HistoryDeps,
-  vehicleId: number,
-  { fromMs, toMs }: Window,
-  nowMs: number,
-): Promise<Trip[]> {
-  const finder = new TripFinder(thresholds.movingFromKmh);
-  const found: Trip[] = [];
-  const keep = (trips: readonly Trip[]): void => {
-    found.push(...trips.filter(({ startedAtMs }) => startedAtMs >= fromMs && startedAtMs <= toMs));
-  };
-  const wide = { fromMs: fromMs - marginMs, toMs: toMs + marginMs };
-  for await (const point of readPositions(database, vehicleId, wide)) {
-    if (point.position.timestamp > toMs && !finder.isDriving) break;
-    finder.add(point);
-    keep(finder.take());
-  }
-  keep(finder.end(nowMs));
-  return found;
 }
 
 const frameOf = ({ thresholds }: HistoryDeps, { vehicle, access }: VisibleVehicle): HistoryFrame => ({
