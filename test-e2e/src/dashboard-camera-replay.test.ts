@@ -165,6 +165,11 @@ describe('the recording of a camera', () => {
         .waitFor();
       await waitForPlaying(picture(visitor));
       await waitForPlayhead(secondMs, secondMs + recordingMs, visitor);
+      // The first user gets the same choice.
+      await pane()
+        .getByRole('alert')
+        .getByText(/^Asha Nair plays 11:00:00 – /)
+        .waitFor();
       expect(other.faults).toEqual([]);
     } finally {
       await other.close();

@@ -33,6 +33,8 @@ export function usePlayback({ vehicleId, channelId, playhead, video }: PlaybackO
   const [state, setState] = useState<PlaybackState>({ kind: 'offered' });
   const player = useRef<FlvPlayer | null>(null);
   const mark = useRef<PositionMark | null>(null);
+  /** The recording that this page plays or has played last. */
+  const newestId = useRef<string | null>(null);
   const params = { path: { vehicleId } };
 
   const read = async (): Promise<Playback | null> => {
@@ -59,6 +61,15 @@ export function usePlayback({ vehicleId, channelId, playhead, video }: PlaybackO
       other === null || other.playback_id === ended.playback_id ? { kind: 'ended' } : { kind: 'busy', playback: other },
     );
   };
+  /** Another user may have taken the camera over while its stream continues. */
+  const checkOwner = async (playbackId: string): Promise<void> => {
+    const other = await read().catch(() => null);
+    if (other === null || other.playback_id === playbackId || newestId.current !== playbackId) return;
+    newestId.current = null;
+    stop();
+    playhead.pause();
+    setState({ kind: 'busy', playback: other });
+  };
   const watch = (playback: Playback, isOwn: boolean): void => {
     if (video.current === null) return;
     stop();
@@ -71,6 +82,7 @@ export function usePlayback({ vehicleId, channelId, playhead, video }: PlaybackO
         setState({ kind: 'failed', error: new Error(detail) });
       },
     });
+    newestId.current = playback.playback_id;
     playhead.setSource('video');
     playhead.play();
     setState({ kind: 'playing', playback, isOwn });
@@ -105,7 +117,10 @@ export function usePlayback({ vehicleId, channelId, playhead, video }: PlaybackO
   useLiveEvents(({ type, data }) => {
     const event = data as Stream;
     if (type !== 'stream' || event.kind !== 'history' || event.playback === null) return;
-    if (event.vehicle_id !== vehicleId || event.channel_id !== channelId || player.current === null) return;
+    if (event.vehicle_id !== vehicleId || event.channel_id !== channelId) return;
+    const known = newestId.current;
+    if (known !== null && event.playback.playback_id !== known) void checkOwner(known);
+    if (player.current === null || event.playback.playback_id !== known) return;
     const { buffered } = video.current ?? {};
     if (buffered === undefined || buffered.length === 0) return;
     const bufferedEnd = buffered.end(buffered.length - 1);
