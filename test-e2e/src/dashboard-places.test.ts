@@ -10,9 +10,10 @@ import { MapPointer, type MapPosition } from './testing/map-pointer.ts';
 import { PlatformClient, type PlatformRecord, type RegisteredAccount } from './testing/platform-client.ts';
 
 // A browser with software rendering on a busy machine.
-jest.setTimeout(300_000);
+jest.setTimeout(420_000);
 
 const settledMs = 3_000;
+const syncMs = 240_000;
 /** The sample roads are around this position. */
 const center: MapPosition = [22.535, 114.055];
 const zoom = 14;
@@ -158,7 +159,16 @@ describe('the geofences of an account', () => {
       expect.arrayContaining(['enter', 'exit']),
     );
     const terminals = page.getByRole('region', { name: 'Stored in terminals' });
-    await terminals.getByText(/^(Waiting|Stored)$/).waitFor();
+    const syncOf = async () => (await client.requestData(`/geofences/${idOfPage()}`))['terminal_sync'];
+    // A job sends areas to connected terminals about once a minute.
+    await waitFor(
+      async () => JSON.stringify(await syncOf()) === JSON.stringify({ [terminal.phone]: 'synced' }),
+      'the terminal has the area',
+      syncMs,
+    ).catch(async (error: unknown) => {
+      throw new Error(`The state is ${JSON.stringify(await syncOf())}.`, { cause: error });
+    });
+    await terminals.getByText('Stored', { exact: true }).waitFor();
     expect(await findAccessibilityFaults(page)).toEqual([]);
     await takePictures(page, 'geofence');
   });

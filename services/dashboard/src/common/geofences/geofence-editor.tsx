@@ -43,7 +43,7 @@ export function GeofenceEditor({ id, editing, onClose }: GeofenceEditorProps) {
   }
   return (
     <>
-      <Group justify="space-between" wrap="nowrap">
+      <Group justify="space-between" wrap="nowrap" className="places-head">
         <h2>{geofence.data.name}</h2>
         {back}
       </Group>

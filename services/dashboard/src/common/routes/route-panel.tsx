@@ -72,7 +72,7 @@ export function RoutePanel({ id, editing, onPreview, onClose }: RoutePanelProps)
   }
   return (
     <>
-      <Group justify="space-between" wrap="nowrap">
+      <Group justify="space-between" wrap="nowrap" className="places-head">
         <h2>{route.data.name}</h2>
         {back}
       </Group>
