@@ -142,6 +142,8 @@ describe('the live map', () => {
     await panel('Route').getByRole('heading', { name: 'Harbour run' }).waitFor();
     expect(await findAccessibilityFaults(page)).toEqual([]);
     expect(idOfEdit()).toBe(stored['id']);
+    // The panel reads the progress of its route every few seconds, and may do so during the deletion.
+    browser.expectStatus(404);
     await panel('Route').getByRole('button', { name: 'Delete', exact: true }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Delete', exact: true }).click();
     await panel('Route').waitFor({ state: 'detached' });

@@ -75,7 +75,8 @@ export function useDeleteGeofence({ id, version }: Geofence, onDeleted: () => vo
       api.DELETE('/api/geofences/{id}', { params: { path: { id }, header: { 'If-Match': `"${version}"` } } }),
     onSuccess: async () => {
       onDeleted();
-      queries.removeQueries({ queryKey: ['getGeofence', id] });
+      // The panel may still be visible for a moment and must not read the deleted record.
+      await queries.invalidateQueries({ queryKey: ['getGeofence', id], refetchType: 'none' });
       await queries.invalidateQueries({ queryKey: ['listGeofences'] });
     },
   });

@@ -76,7 +76,8 @@ export function useDeleteRoute({ id, version }: Route, onDeleted: () => void) {
       api.DELETE('/api/routes/{id}', { params: { path: { id }, header: { 'If-Match': `"${version}"` } } }),
     onSuccess: async () => {
       onDeleted();
-      queries.removeQueries({ queryKey: ['getRoute', id] });
+      // The panel may still be visible for a moment and must not read the deleted record.
+      await queries.invalidateQueries({ queryKey: ['getRoute', id], refetchType: 'none' });
       await queries.invalidateQueries({ queryKey: ['listRoutes'] });
     },
   });
