@@ -28,13 +28,7 @@ export type PlatformClient = Client<paths>;
  * ApiFailure otherwise.
  */
 export function createPlatformClient({ baseUrl, getCredentials, fetch }: ClientOptions): PlatformClient {
-  const client = createClient<paths>({
-    baseUrl,
-    // The ETag of a record is its version. Values that change without a new version, such as the state of an area in a
-    // terminal, would come from the cache of the browser.
-    cache: 'no-store',
-    ...(fetch === undefined ? {} : { fetch }),
-  });
+  const client = createClient<paths>({ baseUrl, ...(fetch === undefined ? {} : { fetch }) });
   client.use(createCredentialMiddleware(getCredentials), failureMiddleware);
   return client;
 }

@@ -68,7 +68,13 @@ export class Session {
   readonly #auth: PlatformClient;
 
   constructor(baseUrl: string) {
-    this.api = createPlatformClient({ baseUrl, getCredentials: () => this.getCredentials() });
+    this.api = createPlatformClient({
+      baseUrl,
+      getCredentials: () => this.getCredentials(),
+      // The ETag of a record is its version. Values that change without a new version, such as the state of an area in
+      // a terminal, would come from the cache of the browser.
+      fetch: (request) => fetch(request, { cache: 'no-store' }),
+    });
     this.api.use({
       onRequest: ({ request, schemaPath }) => {
         if (ownPaths.some((path) => schemaPath.startsWith(path))) request.headers.delete('x-account-id');
