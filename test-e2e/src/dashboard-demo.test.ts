@@ -3,6 +3,7 @@ import { waitFor, waitForAssertion } from '@fleet/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { DashboardBrowser, findAccessibilityFaults, pageTimeoutMs } from './testing/dashboard-browser.ts';
+import { takePictures } from './testing/dashboard-pictures.ts';
 
 // A browser with software rendering, and a fleet that creates its clips at its first start.
 jest.setTimeout(240_000);
@@ -33,6 +34,7 @@ describe('a first visit', () => {
     await waitForAssertion(() => expect(new URL(page.url()).pathname).toBe('/map'));
     await vehicles.getByText(/km\/h/).first().waitFor();
     expect(await page.evaluate('document.cookie')).toBe('');
+    await takePictures(page, 'map');
   });
 
   it('raises an SOS from the demo menu and sees it arrive', async () => {
@@ -65,6 +67,7 @@ describe('a first visit', () => {
       'two seconds of both cameras',
       pageTimeoutMs,
     );
+    await takePictures(page, 'video');
     await page.getByRole('button', { name: /sound/i }).first().click();
     await waitFor(
       () => page.evaluate<boolean>('Array.from(document.querySelectorAll("video")).some((video) => !video.muted)'),

@@ -113,11 +113,12 @@ describe('the stop of a pod', () => {
     await own.bus.close();
   });
 
-  it('accepts no camera any more', async () => {
+  it('does not accept the camera of a moved stream again', async () => {
     const own = await startHarness();
     const id = await own.requestStream({ address });
-    const gateway = fakeGateway(own.bus, id.imei);
-    await own.bus.nc.flush();
+    // The connection of `own` ends with its service.
+    const gateway = fakeGateway(harness.bus, id.imei);
+    await harness.bus.nc.flush();
     const { close } = connectCamera(own.service.livePort, id);
     await waitFor(() => own.findStream(id), 'the stream', timeoutMs);
     await own.stop();

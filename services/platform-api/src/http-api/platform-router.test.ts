@@ -169,11 +169,13 @@ const getData = ({ body }: { body: Record<string, unknown> }) => body['data'] as
 const newKey = (): string => randomBytes(8).toString('hex');
 
 describe('responses', () => {
-  it('returns 201 with Location and the version as ETag, and echoes or generates the request id', async () => {
+  it('returns 201 with Location, the version as ETag and no permission to cache, and echoes or generates the request id', async () => {
     const inserted = await post({ name: 'one' }, { 'x-request-id': 'abc.1-2_3' });
     expect(inserted.status).toBe(201);
     expect(inserted.headers.get('location')).toBe(`/api/things/${getData(inserted).id}`);
     expect(inserted.headers.get('etag')).toBe('"1"');
+    // Some fields change without a new version.
+    expect(inserted.headers.get('cache-control')).toBe('no-store');
     expect(inserted.headers.get('x-request-id')).toBe('abc.1-2_3');
     expect(inserted.body).not.toHaveProperty('meta');
     for (const id of ['not an id', 'x'.repeat(65)]) {

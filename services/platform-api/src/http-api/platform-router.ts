@@ -81,13 +81,16 @@ function idempotencyScope(context: RequestContext): string {
   return caller === undefined ? `ip:${context.request.ip ?? ''}` : `user:${caller.userId}:${caller.accountId}`;
 }
 
-/** Adds the ignored fields of the body, and the version of a single record as ETag. */
+/**
+ * Adds the ignored fields of the body, and the version of a single record as ETag. Records are not cached: some of their
+ * fields, such as `terminal_sync`, change without a new version.
+ */
 function withMeta(result: unknown, context: RequestContext): unknown {
   const reply = result instanceof Reply ? result : new Reply(200, result);
   const { status, body } = reply;
   if (typeof body !== 'object' || body === null || !('data' in body)) return result;
   const version = (body.data as { version?: unknown } | null)?.version;
-  const headers = typeof version === 'number' ? { ...reply.headers, ETag: `"${version}"` } : { ...reply.headers };
+  const headers = typeof version === 'number' ? { 'Cache-Control': 'no-store', ...reply.headers, ETag: `"${version}"` } : { ...reply.headers };
   const ignored = getIgnoredFields(context);
   if (ignored.length === 0) return new Reply(status, body, headers);
   const { meta } = body as { meta?: object };
