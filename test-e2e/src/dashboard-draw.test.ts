@@ -39,7 +39,7 @@ afterAll(async () => {
   await harness?.stop();
 }, 90_000);
 
-afterEach(() => expect(browser.faults).toEqual([]));
+afterEach(() => expect(browser.faults.splice(0)).toEqual([]));
 
 const panel = (kind: 'Geofence' | 'Route'): Locator => page.getByRole('region', { name: `${kind} on the map` });
 const idOfEdit = (): number => Number(/\.(\d+)$/.exec(new URL(page.url()).searchParams.get('edit') ?? '')?.[1]);

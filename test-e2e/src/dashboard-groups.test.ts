@@ -31,7 +31,7 @@ afterAll(async () => {
   await harness?.stop();
 }, 90_000);
 
-afterEach(() => expect(browser.faults).toEqual([]));
+afterEach(() => expect(browser.faults.splice(0)).toEqual([]));
 
 const tree = (): Locator => page.getByRole('list', { name: 'Groups', exact: true });
 const group = (name: string): Locator => tree().getByRole('link', { name: new RegExp(`^${name}`) });

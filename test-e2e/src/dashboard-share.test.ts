@@ -42,6 +42,8 @@ beforeAll(async () => {
   const vehicle = { vehicle_no: 'KL07CD1234', name: 'Truck 12', channels: twoCameras };
   truck = await dashcams.create(vehicle, { ...smallVideo, reportIntervalMs: 1_000, track });
   browser = await DashboardBrowser.open(harness);
+  // The first page has no link.
+  browser.expectStatus(404);
   page = await browser.newPage('/share/A1b2C3d4E5f6G7h8I9j0K1');
   await page.setViewportSize(phone);
 }, 240_000);
@@ -52,10 +54,8 @@ afterAll(async () => {
   proxy?.close();
 }, 90_000);
 
-// The first page has no link.
-beforeAll(() => browser.expectStatus(404));
 /** Fails a test whose page had an error, even if the test saw what it waited for. */
-afterEach(() => expect(browser.faults).toEqual([]));
+afterEach(() => expect(browser.faults.splice(0)).toEqual([]));
 
 interface Link {
   readonly id: number;

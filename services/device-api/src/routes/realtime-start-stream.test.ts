@@ -207,6 +207,28 @@ describe('concurrent requests', () => {
     expect(harness.findCommands(imei)).toHaveLength(1);
   });
 
+  it('send another command if a stream has left its pod and the camera does not come', async () => {
+    const imei = await harness.connectDevice(() => createOutcome(0x9101));
+    const moved = (requestId: string, requestedAtMs: number) =>
+      reserveStream(harness.redis, live(imei), {
+        requestId,
+        status: 'acknowledged',
+        dataType: 0,
+        streamType: 0,
+        isForeign: false,
+        requestedAtMs,
+        correlationId: 'x',
+        move: { fromPodId: 'stopped' },
+      });
+    await moved('of-a-move', Date.now());
+    expect((await start(imei)).body).toEqual(success);
+    expect(harness.findCommands(imei)).toEqual([]);
+    await harness.redis.del(`stream-request:live:${imei}:1`);
+    await moved('of-an-old-move', Date.now() - 10_000);
+    expect((await start(imei)).body).toEqual(success);
+    expect(harness.findCommands(imei)).toHaveLength(1);
+  });
+
   it('end in 504 if the other request outlives their own time-out', async () => {
     const quick = await harness.startService({ DEVICE_REPLY_TIMEOUT_MS: '400' });
     const { imei, respond } = await slowDevice();

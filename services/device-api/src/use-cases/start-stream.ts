@@ -76,6 +76,10 @@ export async function startStream(
     }
     if (reservation.state === 'reserved')
       return (await requestStream(deps, start, request, context)) ?? alreadyStreaming;
+    if (isStuck(reservation.request)) {
+      await withStateTimeout(cancelStreamRequest(redis, id, reservation.request.requestId));
+      continue;
+    }
     if (reservation.request.status === 'acknowledged') return alreadyStreaming;
     const concurrentOutcome = await abortOnShutdown(
       deps.stopped,
@@ -86,6 +90,13 @@ export async function startStream(
   }
   return toGeneralResponse({ kind: 'timedOut' });
 }
+
+/** A stream that moves to another pod is usually there within a second. */
+const moveMs = 5_000;
+
+/** Checks whether a move has not brought the camera: the terminal was offline, or the address has changed. */
+const isStuck = ({ move, requestedAtMs }: StreamRequest): boolean =>
+  move !== undefined && Date.now() - requestedAtMs > moveMs;
 
 /**
  * Returns the account whose streams are counted, and their limit. Talk counts as no stream. Without platform-api no

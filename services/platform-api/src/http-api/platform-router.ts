@@ -90,7 +90,10 @@ function withMeta(result: unknown, context: RequestContext): unknown {
   const { status, body } = reply;
   if (typeof body !== 'object' || body === null || !('data' in body)) return result;
   const version = (body.data as { version?: unknown } | null)?.version;
-  const headers = typeof version === 'number' ? { 'Cache-Control': 'no-store', ...reply.headers, ETag: `"${version}"` } : { ...reply.headers };
+  const headers =
+    typeof version === 'number'
+      ? { 'Cache-Control': 'no-store', ...reply.headers, ETag: `"${version}"` }
+      : { ...reply.headers };
   const ignored = getIgnoredFields(context);
   if (ignored.length === 0) return new Reply(status, body, headers);
   const { meta } = body as { meta?: object };

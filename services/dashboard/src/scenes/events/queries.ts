@@ -69,7 +69,14 @@ export function useSummary(search: EventsSearch) {
   });
 }
 
-/** Returns the query of one event, which begins with the row of the list. */
+/** The files of an event arrive within this time, and one may be stored shortly after it was announced. */
+const filesArriveMs = 120_000;
+const readAgainMs = 5_000;
+
+const awaitsFiles = (event: EventRecord | undefined): boolean =>
+  event !== undefined && Date.now() - Date.parse(event.created_at) < filesArriveMs;
+
+/** Returns the query of one event, which begins with the row of the list. A new event is read again for its files. */
 export function useEvent(id: number, known: EventRecord | undefined) {
   const { api } = useSession();
   return useQuery({
@@ -79,6 +86,7 @@ export function useEvent(id: number, known: EventRecord | undefined) {
       if (data === undefined) throw new Error('The server returned no event.');
       return data.data;
     },
+    refetchInterval: ({ state }) => (awaitsFiles(state.data) ? readAgainMs : false),
     ...(known === undefined ? {} : { placeholderData: known }),
   });
 }
