@@ -79,7 +79,12 @@ async function useIssued({ headers, filePath, streamPath, authCode }: Issued) {
   await file.arrayBuffer();
   terminal = await harness.startTerminal({ phone: imei, authCode });
   const body = JSON.stringify({ wake: false });
-  await getJson(`${base}/api/vehicles/start-dashcam-stream/${vehicleId}`, { method: 'POST', headers, body });
+  const start = await getJson(`${base}/api/vehicles/start-dashcam-stream/${vehicleId}`, {
+    method: 'POST',
+    headers,
+    body,
+  });
+  expect(start).toMatchObject({ status: 200 });
   return {
     session: session.status,
     file: file.status,

@@ -207,9 +207,10 @@ describe('concurrent requests', () => {
     expect(harness.findCommands(imei)).toHaveLength(1);
   });
 
-  it('send another command if a stream has left its pod and the camera does not come', async () => {
+  it('send another command if a stream has left its pod and the camera cannot come', async () => {
     const imei = await harness.connectDevice(() => createOutcome(0x9101));
-    const moved = (requestId: string, requestedAtMs: number) =>
+    const address = { server: 'media.fleet.example', tcpPort: 7078, udpPort: 0 };
+    const moved = (requestId: string, requestedAtMs: number, tcpPort = address.tcpPort) =>
       reserveStream(harness.redis, live(imei), {
         requestId,
         status: 'acknowledged',
@@ -218,6 +219,7 @@ describe('concurrent requests', () => {
         isForeign: false,
         requestedAtMs,
         correlationId: 'x',
+        address: { ...address, tcpPort },
         move: { fromPodId: 'stopped' },
       });
     await moved('of-a-move', Date.now());
@@ -227,6 +229,10 @@ describe('concurrent requests', () => {
     await moved('of-an-old-move', Date.now() - 10_000);
     expect((await start(imei)).body).toEqual(success);
     expect(harness.findCommands(imei)).toHaveLength(1);
+    await harness.redis.del(`stream-request:live:${imei}:1`);
+    await moved('to-another-port', Date.now(), 7000);
+    expect((await start(imei)).body).toEqual(success);
+    expect(harness.findCommands(imei)).toHaveLength(2);
   });
 
   it('end in 504 if the other request outlives their own time-out', async () => {

@@ -76,7 +76,7 @@ export async function startStream(
     }
     if (reservation.state === 'reserved')
       return (await requestStream(deps, start, request, context)) ?? alreadyStreaming;
-    if (isStuck(reservation.request)) {
+    if (isStuck(reservation.request, start.address)) {
       await withStateTimeout(cancelStreamRequest(redis, id, reservation.request.requestId));
       continue;
     }
@@ -94,9 +94,12 @@ export async function startStream(
 /** A stream that moves to another pod is usually there within a second. */
 const moveMs = 5_000;
 
-/** Checks whether a move has not brought the camera: the terminal was offline, or the address has changed. */
-const isStuck = ({ move, requestedAtMs }: StreamRequest): boolean =>
-  move !== undefined && Date.now() - requestedAtMs > moveMs;
+/** Checks whether a move has not brought the camera: the terminal was offline, or the media address has changed. */
+function isStuck({ move, address, requestedAtMs }: StreamRequest, { server, tcpPort, udpPort }: MediaAddress): boolean {
+  if (move === undefined) return false;
+  const isSameAddress = address?.server === server && address.tcpPort === tcpPort && address.udpPort === udpPort;
+  return !isSameAddress || Date.now() - requestedAtMs > moveMs;
+}
 
 /**
  * Returns the account whose streams are counted, and their limit. Talk counts as no stream. Without platform-api no
