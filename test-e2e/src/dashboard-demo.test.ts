@@ -34,6 +34,7 @@ describe('a first visit', () => {
     await waitForAssertion(() => expect(new URL(page.url()).pathname).toBe('/map'));
     await vehicles.getByText(/km\/h/).first().waitFor();
     expect(await page.evaluate('document.cookie')).toBe('');
+    await page.getByRole('button', { name: 'Fit', exact: true }).click();
     await takePictures(page, 'map');
   });
 
