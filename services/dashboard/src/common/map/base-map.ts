@@ -4,6 +4,7 @@ import { feature } from 'topojson-client';
 import type { GeometryCollection, Topology } from 'topojson-specification';
 import worldUrl from 'world-atlas/countries-50m.json?url';
 import type { ThemeColors } from '../theme/tokens.ts';
+import { unwrapLongitudes } from './unwrap-longitudes.ts';
 
 type World = Topology<{ countries: GeometryCollection; land: GeometryCollection }>;
 
@@ -13,7 +14,7 @@ async function loadCountries(): Promise<FeatureCollection> {
   const response = await fetch(worldUrl);
   if (!response.ok) throw new Error(`The base map could not be loaded: ${response.status}.`);
   const world = (await response.json()) as World;
-  return feature(world, world.objects.countries) as FeatureCollection;
+  return unwrapLongitudes(feature(world, world.objects.countries) as FeatureCollection);
 }
 
 /** Returns the borders of all countries, which are part of the build: the map works without the internet. */
