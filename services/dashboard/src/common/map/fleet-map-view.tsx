@@ -90,15 +90,20 @@ function useEditing(map: FleetMap | null, edited: FleetMapViewProps['edited']): 
   useShapeEditor(base, theme, edited);
 }
 
-/** Shows the selected vehicle or all vehicles at first, unless the address names a place. */
+/**
+ * Shows the selected vehicle or all vehicles at first, unless the address names a place. Waits for the first position of
+ * new vehicles.
+ */
 function useFirstView(map: FleetMap | null, { place, selectedId }: FleetMapViewProps, areVehiclesKnown: boolean): void {
   const isDone = useRef(place !== undefined);
   useEffect(() => {
     if (map === null || !areVehiclesKnown || isDone.current) return;
-    isDone.current = true;
-    if (selectedId === undefined) map.fit();
-    else map.showSelected();
-  }, [map, areVehiclesKnown, selectedId]);
+    if (selectedId === undefined) isDone.current = map.fit();
+    else {
+      isDone.current = true;
+      map.showSelected();
+    }
+  });
 }
 
 /** Moves the map to a vehicle that is selected or followed later. */
@@ -123,6 +128,8 @@ function useFleetMap(container: { readonly current: HTMLDivElement | null }, pro
   const isMotionReduced = useReducedMotion();
   const newest = useRef(props);
   newest.current = props;
+  /** Where the map is: another theme creates another map, which continues there. The address follows later. */
+  const current = useRef(props.place);
   useEffect(() => {
     const element = container.current;
     if (element === null) return undefined;
@@ -133,11 +140,12 @@ function useFleetMap(container: { readonly current: HTMLDivElement | null }, pro
       onDrag: () => newest.current.onDrag(),
       onArea: (area: MapArea) => newest.current.onArea(area),
       onMove: (place: MapPlace, viewport: Viewport) => {
+        current.current = place;
         getConnection()?.setViewport(viewport);
         newest.current.onMove(place, viewport.bounds);
       },
     };
-    const options = { theme: colors[theme], language: i18n.language, place: newest.current.place, isMotionReduced };
+    const options = { theme: colors[theme], language: i18n.language, place: current.current, isMotionReduced };
     FleetMap.create(element, store, listener, options, removal.signal).then(
       (created) => {
         setMap(created);

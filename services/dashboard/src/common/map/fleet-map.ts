@@ -140,8 +140,8 @@ export class FleetMap {
     this.#map.triggerRepaint();
   }
 
-  /** Shows all vehicles that match the filters. */
-  fit(): void {
+  /** Shows all vehicles that match the filters. Returns false if none has a position. */
+  fit(): boolean {
     const { columns, view } = this.#store;
     const bounds = new LngLatBounds();
     for (let at = 0; at < view.rows.length; at += 2) {
@@ -149,7 +149,9 @@ export class FleetMap {
       if (slot >= 0 && columns.hasPosition(slot))
         bounds.extend([columns.longitude[slot] ?? 0, columns.latitude[slot] ?? 0]);
     }
-    if (!bounds.isEmpty()) this.#map.fitBounds(bounds, { padding: fitPadding, maxZoom: maxFitZoom, animate: false });
+    if (bounds.isEmpty()) return false;
+    this.#map.fitBounds(bounds, { padding: fitPadding, maxZoom: maxFitZoom, animate: false });
+    return true;
   }
 
   /** Shows a part of the world: west, south, east and north. */
