@@ -155,7 +155,7 @@ describe('a capture of a terminal', () => {
       headers: { 'content-type': 'application/json', 'x-api-key': demo.api_key },
       body: JSON.stringify({ kind: 'clip', duration_seconds: 20, wait: 60 }),
     });
-    await waitFor(() => terminal.cameras.records.some(({ state }) => state === 'streaming'), 'the stream', 30_000);
+    await dashcams.waitUntilStreaming(dashcam);
     await terminal.stop();
     const { status, body } = await response.then(async (each) => ({ status: each.status, body: await each.json() }));
     expect({ status, body }).toMatchObject({ status: 404, body: { error: 'The device is not connected.' } });

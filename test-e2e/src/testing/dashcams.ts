@@ -1,4 +1,5 @@
 import type { SimulatedTerminal } from '@fleet/terminal-simulator';
+import { waitFor } from '@fleet/testing';
 import { type ProductHarness, type TerminalSetup, uniquePhone } from './harness.ts';
 import type { Person } from './person.ts';
 import { PlatformClient, type PlatformRecord } from './platform-client.ts';
@@ -44,6 +45,14 @@ export class Dashcams {
     const { id } = await save({ vehicle_no: `D ${imei.slice(-12)}`, imei, ...more });
     const terminal = await this.#harness.startTerminal({ phone: imei, ...setup });
     return { vehicleId: Number(id), imei, terminal };
+  }
+
+  /** Waits until the product receives live video of channel 1: the camera sends before its first packet is read. */
+  async waitUntilStreaming({ vehicleId }: Dashcam): Promise<void> {
+    const path = `/vehicles/${vehicleId}/v2/get-dashcam-stream?channelId=1&autoStart=false`;
+    const isStreaming = async (): Promise<boolean> =>
+      (await this.client.requestData(path).catch(() => undefined))?.['status'] === 'streaming';
+    await waitFor(isStreaming, 'the stream', 60_000);
   }
 
   /** Creates a share link of a vehicle and opens it as a guest; returns what the link shows. */
