@@ -1,7 +1,7 @@
 import { createLogger } from '@fleet/service-kit';
 import { runTool } from './assembly/command-line.ts';
 import { migrations } from './assembly/migrations.ts';
-import { loadTollGates } from './domains/toll-gates/load-file.ts';
+import { loadTollGates } from './domains/toll-gates/load-toll-gates.ts';
 import { migrate } from './store/migrate.ts';
 
 /** Migrates the database of MONGODB_URL to the state that this release needs. Runs as a job before a roll-out. */

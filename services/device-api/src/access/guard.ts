@@ -37,7 +37,7 @@ const managingRoles: ReadonlySet<string> = new Set(['owner', 'admin', 'manager']
 const accessLostCode = 4403;
 
 /** How a caller used a device. */
-type DeviceUse = Omit<AuditEvent, 'keyId' | 'accountId' | 'imei' | 'address'> & {
+type DeviceAccess = Omit<AuditEvent, 'keyId' | 'accountId' | 'imei' | 'address'> & {
   readonly accountId?: number | undefined;
 };
 
@@ -262,13 +262,13 @@ export class Guard {
     return caller.kind === 'anonymous' ? undefined : { caller, imei, address: context.request.ip ?? '' };
   }
 
-  #audit(imei: string, use: DeviceUse, context: RequestContext): void {
+  #audit(imei: string, use: DeviceAccess, context: RequestContext): void {
     const event = this.#toAuditEvent(imei, use, context);
     if (event !== undefined) this.#deps.auditOutbox.enqueue(event);
   }
 
   /** Returns the audit event of a known caller. */
-  #toAuditEvent(imei: string, use: DeviceUse, context: RequestContext): AuditEvent | undefined {
+  #toAuditEvent(imei: string, use: DeviceAccess, context: RequestContext): AuditEvent | undefined {
     const caller = this.getCaller(context);
     if (caller.kind === 'anonymous') return undefined;
     const accountId = use.accountId ?? ('accountId' in caller ? caller.accountId : undefined);

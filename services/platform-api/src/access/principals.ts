@@ -3,7 +3,7 @@ import { AppError, type Logger, TtlCache } from '@fleet/service-kit';
 import { getAccountStatus } from '../domains/accounts/account-status.ts';
 import type { ApiKey } from '../domains/api-keys/schema.ts';
 import { findKeyById, verifyKey } from '../domains/api-keys/use-cases.ts';
-import { useSession } from '../domains/sessions/use-cases.ts';
+import { touchSession } from '../domains/sessions/use-cases.ts';
 import type { User } from '../domains/users/schema.ts';
 import { findUser } from '../domains/users/use-cases.ts';
 import type { RecordStore } from '../store/record-store.ts';
@@ -79,7 +79,7 @@ export class Principals {
     const [user, status, session, mintedBy] = await Promise.all([
       findUser(records, { accountId }, userId),
       getAccountStatus(records, accountId),
-      sessionId === null ? null : useSession(records, sessionId, userId),
+      sessionId === null ? null : touchSession(records, sessionId, userId),
       sessionId !== null || mintedByKeyId === null ? null : findKeyById(records, { accountId }, mintedByKeyId),
     ]);
     const isBacked = session !== null || mintedBy !== null;

@@ -1,7 +1,7 @@
 import { findVisibleAccount } from '../domains/accounts/commands.ts';
 import type { ApiKey } from '../domains/api-keys/schema.ts';
 import { findKeyById } from '../domains/api-keys/use-cases.ts';
-import { findAnywhere } from '../domains/users/use-cases.ts';
+import { findUserById } from '../domains/users/use-cases.ts';
 import type { RecordStore } from '../store/record-store.ts';
 import type { Caller } from './caller.ts';
 import type { Principals } from './principals.ts';
@@ -26,7 +26,7 @@ export async function findTokenUser(
   findPrincipal: Principals['findPrincipal'],
   { accountId, userId, sessionId, mintedByKeyId, keyId }: HolderCredentials,
 ): Promise<TokenUser | Refusal> {
-  const homeAccountId = (await findAnywhere(records, userId))?.accountId;
+  const homeAccountId = (await findUserById(records, userId))?.accountId;
   if (homeAccountId === undefined) return 'token';
   // As with requests: the token of a key is valid only where and while that key is.
   const boundKeyId = keyId ?? (sessionId === null ? mintedByKeyId : null);

@@ -4,7 +4,7 @@ import { removeMediaOfAccount } from '../domains/media/removal.ts';
 import { deletePartnerDevices } from '../domains/partners/use-cases.ts';
 import { revokeLinksOfAccount } from '../domains/share-links/use-cases.ts';
 import { endSharesOfUser } from '../domains/vehicle-shares/use-cases.ts';
-import { deleteAllVehicles } from '../domains/vehicles/changes.ts';
+import { deleteAllVehicles } from '../domains/vehicles/commands.ts';
 import { removeWebhooksOfUser } from '../domains/webhooks/use-cases.ts';
 import type { Deps } from '../platform/deps.ts';
 import { createVehicleHooks } from './vehicle-hooks.ts';

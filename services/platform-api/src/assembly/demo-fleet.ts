@@ -4,7 +4,7 @@ import { isDuplicateKey } from '@fleet/storage';
 import type { Caller } from '../access/caller.ts';
 import { createDriver } from '../domains/drivers/use-cases.ts';
 import type { User } from '../domains/users/schema.ts';
-import { recordGroup } from '../domains/vehicle-groups/changes.ts';
+import { recordGroup } from '../domains/vehicle-groups/commands.ts';
 import { ensureVehicle } from '../domains/vehicles/use-cases.ts';
 import type { RecordStore } from '../store/record-store.ts';
 

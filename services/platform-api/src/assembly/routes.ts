@@ -26,7 +26,7 @@ import { miningDeviceRoutes } from '../domains/mining-devices/routes.ts';
 import { findNotificationTimes } from '../domains/notifications/notification-times.ts';
 import { notificationRoutes } from '../domains/notifications/routes.ts';
 import { partnerRoutes } from '../domains/partners/routes.ts';
-import { routeRoutes } from '../domains/planned-routes/routes.ts';
+import { plannedRouteRoutes } from '../domains/planned-routes/routes.ts';
 import { positionRoutes } from '../domains/positions/routes.ts';
 import { preferencesRoutes } from '../domains/preferences/routes.ts';
 import { sessionRoutes } from '../domains/sessions/routes.ts';
@@ -70,7 +70,7 @@ const routeFactories: readonly RouteFactory[] = [
   driverRoutes,
   vehicleGroupRoutes,
   geofenceRoutes,
-  routeRoutes,
+  plannedRouteRoutes,
   geocodingRoutes,
   tollGateRoutes,
   notificationRoutes,

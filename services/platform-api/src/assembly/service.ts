@@ -28,7 +28,7 @@ import { NotificationPublisher } from '../domains/notifications/notification-pub
 import { PartnerChannels } from '../domains/partners/partner-channels.ts';
 import { PartnerTelemetry } from '../domains/partners/telemetry.ts';
 import { SigningKeys } from '../domains/signing-keys/signing-keys.ts';
-import { loadTollGates } from '../domains/toll-gates/load-file.ts';
+import { loadTollGates } from '../domains/toll-gates/load-toll-gates.ts';
 import { publishRecordChanges } from '../event-consumers/publish-record-changes.ts';
 import { serveDashboard } from '../http-api/dashboard.ts';
 import { renderPlatformError } from '../http-api/errors.ts';

@@ -1,4 +1,4 @@
-import { lastLocationsIfKnown } from '../domains/last-positions/queries.ts';
+import { findLastLocations } from '../domains/last-positions/queries.ts';
 import type { NotificationRequest } from '../domains/notifications/to-notification.ts';
 import type { Vehicle } from '../domains/vehicles/schema.ts';
 import type { Deps } from '../platform/deps.ts';
@@ -39,7 +39,7 @@ export async function raiseVehicleEvents(
   const imeis = entries.flatMap(({ vehicle: { imei }, event }) =>
     imei === null || event.position !== undefined ? [] : [imei],
   );
-  const locations = await lastLocationsIfKnown(deps, [...new Set(imeis)]);
+  const locations = await findLastLocations(deps, [...new Set(imeis)]);
   await deps.notifications.raise(
     entries.map(({ vehicle, event: { position, ...event } }) => {
       const last = vehicle.imei === null ? undefined : locations.get(vehicle.imei);

@@ -10,9 +10,10 @@ import { HttpProvider } from './http/http-provider.ts';
 import { Nominatim } from './http/nominatim.ts';
 import { Osrm } from './http/osrm.ts';
 import { Photon } from './http/photon.ts';
-import { RequestCap } from './http/request-cap.ts';
+import { SharedRateLimiter } from './http/shared-rate-limiter.ts';
 import { Valhalla } from './http/valhalla.ts';
 import type { MapRole, MapSettings } from './map-settings.ts';
+import { matchWindowed } from './match-windowed.ts';
 import type {
   DrawnRoute,
   FoundAddress,
@@ -28,7 +29,6 @@ import type {
   Suggester,
   TracePoint,
 } from './providers.ts';
-import { inWindows } from './windows.ts';
 
 /** A result, with the provider that returned it. */
 export interface Resolved<T> {
@@ -144,7 +144,7 @@ export class MapServices {
   ): Promise<Resolved<MatchedTrace>> {
     return this.#request(
       this.#matcher,
-      (matcher) => inWindows(trace, (part) => matcher.match(part, profile)),
+      (matcher) => matchWindowed(trace, (part) => matcher.match(part, profile)),
       async () => this.#embeddedMatcher.match(trace, await ownPaths()),
     );
   }
@@ -188,6 +188,6 @@ function httpProvider(
     url,
     timeoutMs: settings[`${role}_TIMEOUT_MS`],
     userAgent: `fleet-platform/0.1 (${settings.MAPS_CONTACT ?? settings.PUBLIC_BASE_URL})`,
-    ...(perSecond === 0 ? {} : { cap: new RequestCap(redis, `map-turn:${role.toLowerCase()}`, perSecond) }),
+    ...(perSecond === 0 ? {} : { limiter: new SharedRateLimiter(redis, `map-turn:${role.toLowerCase()}`, perSecond) }),
   });
 }

@@ -42,7 +42,7 @@ it('one mail tests an unavailable provider, and concurrent ones do not count', a
   let reply = (): Promise<void> => Promise.reject(new Error('away'));
   const waiting = guardMessageSender('mail', { send: () => reply() }, { requestsToOpen: 4, resetTimeoutMs: 30_000 });
   const send = () => waiting.send({ kind: 'mail', to: 'ann@example.com', text: 'AB12: SOS' });
-  const leftAlone = { name: 'TransientSendError', retryAfterMs: 30_000 };
+  const circuitOpen = { name: 'TransientSendError', retryAfterMs: 30_000 };
   for (let count = 1; count <= 4; count += 1) await expect(send()).rejects.toMatchObject({ retryAfterMs: null });
   jest.advanceTimersByTime(30_000);
   let taken: () => void = () => undefined;
@@ -52,12 +52,12 @@ it('one mail tests an unavailable provider, and concurrent ones do not count', a
       taken = resolve;
     });
   const first = send();
-  for (let count = 1; count <= 100; count += 1) await expect(send()).rejects.toMatchObject(leftAlone);
+  for (let count = 1; count <= 100; count += 1) await expect(send()).rejects.toMatchObject(circuitOpen);
   taken();
   await first;
   reply = away;
   await expect(send()).rejects.toMatchObject({ retryAfterMs: null });
-  await expect(send()).rejects.toMatchObject(leftAlone);
+  await expect(send()).rejects.toMatchObject(circuitOpen);
   waiting.stop();
 });
 
@@ -67,14 +67,14 @@ it('a provider that recovers only briefly is paused again, however many mails wa
   const messages = { send: async () => (isAway ? Promise.reject(new Error('away')) : undefined) };
   const waiting = guardMessageSender('mail', messages, { requestsToOpen: 4, resetTimeoutMs: 30_000 });
   const send = () => waiting.send({ kind: 'mail', to: 'ann@example.com', text: 'AB12: SOS' });
-  const leftAlone = { name: 'TransientSendError', retryAfterMs: 30_000 };
+  const circuitOpen = { name: 'TransientSendError', retryAfterMs: 30_000 };
   for (let count = 1; count <= 4; count += 1) await expect(send()).rejects.toMatchObject({ retryAfterMs: null });
-  for (let count = 1; count <= 100; count += 1) await expect(send()).rejects.toMatchObject(leftAlone);
+  for (let count = 1; count <= 100; count += 1) await expect(send()).rejects.toMatchObject(circuitOpen);
   jest.advanceTimersByTime(30_000);
   isAway = false;
   await send();
   isAway = true;
   await expect(send()).rejects.toMatchObject({ retryAfterMs: null });
-  await expect(send()).rejects.toMatchObject(leftAlone);
+  await expect(send()).rejects.toMatchObject(circuitOpen);
   waiting.stop();
 });

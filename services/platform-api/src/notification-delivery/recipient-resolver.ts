@@ -6,7 +6,7 @@ import type { PushToken } from '../domains/notifications/schema.ts';
 import type { GlobalConfig } from '../domains/preferences/schema.ts';
 import { accountConfig, knownPreferences } from '../domains/preferences/use-cases.ts';
 import type { User } from '../domains/users/schema.ts';
-import { findAnywhere, usersOfAccount } from '../domains/users/use-cases.ts';
+import { findUserById, usersOfAccount } from '../domains/users/use-cases.ts';
 import { usersSharing } from '../domains/vehicle-shares/use-cases.ts';
 import type { Deps } from '../platform/deps.ts';
 import type { RecipientPreferences } from './should-notify.ts';
@@ -82,7 +82,7 @@ export class RecipientResolver {
 
   async #findSharingUsers(accountId: number, vehicleId: number): Promise<User[]> {
     const ids = await usersSharing(this.#deps, { accountId }, vehicleId, 'notifications');
-    const users = await Promise.all(ids.map((id) => findAnywhere(this.#deps.records, id)));
+    const users = await Promise.all(ids.map((id) => findUserById(this.#deps.records, id)));
     return users.filter((user) => user !== null);
   }
 }

@@ -1,5 +1,5 @@
 import type { Notification } from '../domains/notifications/schema.ts';
-import { notificationsIn } from '../domains/notifications/store.ts';
+import { notificationCollection } from '../domains/notifications/store.ts';
 import { findTypeDefinition } from '../domains/notifications/types.ts';
 import type { Deps } from '../platform/deps.ts';
 
@@ -36,5 +36,5 @@ export async function recordTestNotification(
     acknowledgedBy: null,
     ...of,
   };
-  return notificationsIn(deps.records).insert({ accountId }, fields);
+  return notificationCollection(deps.records).insert({ accountId }, fields);
 }

@@ -5,7 +5,7 @@ import { incrementUsage, insertMedia } from '../domains/media/store.ts';
 import { createMediaUrl } from '../domains/media/urls.ts';
 import { chatMessageCollection } from '../domains/messaging/store.ts';
 import type { Notification } from '../domains/notifications/schema.ts';
-import { notificationsIn } from '../domains/notifications/store.ts';
+import { notificationCollection } from '../domains/notifications/store.ts';
 import { appendPositions } from '../domains/positions/bucket-writer.ts';
 import { mediaPodId } from './fake-media-pod.ts';
 import { writeLastLocation } from './last-location.ts';
@@ -277,5 +277,5 @@ async function notificationOf(
     acknowledgedAt: null,
     acknowledgedBy: null,
   };
-  return (await notificationsIn(records).insert({ accountId }, fields))._id;
+  return (await notificationCollection(records).insert({ accountId }, fields))._id;
 }

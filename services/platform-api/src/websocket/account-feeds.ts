@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type LiveEvents, liveEvents, liveSubject, subscribe } from '@fleet/bus';
-import { notificationsSince } from '../domains/notifications/missed.ts';
+import { notificationsSince } from '../domains/notifications/replay.ts';
 import { findAccountPositions } from '../domains/vehicles/account-positions.ts';
 import { vehiclesById } from '../domains/vehicles/use-cases.ts';
 import type { Deps } from '../platform/deps.ts';

@@ -1,4 +1,4 @@
-import { missedNotifications } from '../domains/notifications/missed.ts';
+import { missedNotifications } from '../domains/notifications/replay.ts';
 import type { Notification } from '../domains/notifications/schema.ts';
 import { vehiclesById } from '../domains/vehicles/use-cases.ts';
 import type { Deps } from '../platform/deps.ts';

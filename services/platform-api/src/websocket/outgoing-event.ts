@@ -10,8 +10,8 @@ import type { Notification } from '../domains/notifications/schema.ts';
 export const encodeMessage = (type: string, data: unknown, tsMs = Date.now()): Buffer =>
   Buffer.from(JSON.stringify({ type, ts: tsMs, data }));
 
-/** Audience of an event: the vehicle's own account, its drivers, users with a share, or viewers of a share link. */
-export type Audience = 'own' | 'driver' | 'shared' | 'public';
+/** EventRecipients of an event: the vehicle's own account, its drivers, users with a share, or viewers of a share link. */
+export type EventRecipients = 'own' | 'driver' | 'shared' | 'public';
 
 /** URLs of a viewer. */
 export interface ViewerUrls {
@@ -32,7 +32,7 @@ export class OutgoingEvent {
   readonly data: Readonly<Record<string, unknown>>;
   /** The only user who receives the event; undefined for events of all users. */
   readonly userId: number | undefined;
-  readonly #messages: { [audience in Audience]?: Buffer } = {};
+  readonly #messages: { [audience in EventRecipients]?: Buffer } = {};
 
   constructor(accountId: number, { vehicleId, type, atMs, data, userId }: LiveEvent) {
     this.accountId = accountId;
@@ -55,7 +55,7 @@ export class OutgoingEvent {
   }
 
   // Without URLs of a viewer, the event has none.
-  messageFor(audience: Audience, urls: ViewerUrls = noUrls): Buffer {
+  messageFor(audience: EventRecipients, urls: ViewerUrls = noUrls): Buffer {
     const ownUrls = this.#findUrls(urls);
     if (ownUrls !== null) return encodeMessage(this.type, ownUrls(dataFor(audience, this.type, this.data)), this.atMs);
     return (this.#messages[audience] ??= encodeMessage(
@@ -104,7 +104,7 @@ function withoutUrls(type: LiveEventType, data: Data): Data {
   return mediaFiles(data).length > 0 ? { ...data, media: [] } : data;
 }
 
-function dataFor(audience: Audience, type: LiveEventType, data: Data): Data {
+function dataFor(audience: EventRecipients, type: LiveEventType, data: Data): Data {
   if (audience === 'public') return publicData(type, data);
   if (type === 'notification') return toViewerEvent(audience, data);
   return audience === 'shared' ? withoutDriver(data) : data;

@@ -7,7 +7,7 @@ import { withoutNullIsland } from '../domains/share-links/rules.ts';
 import { parseClientMessage } from './client-messages.ts';
 import { LocationThrottle } from './location-throttle.ts';
 import { MessageLimit } from './message-limit.ts';
-import { type Audience, OutgoingEvent } from './outgoing-event.ts';
+import { type EventRecipients, OutgoingEvent } from './outgoing-event.ts';
 import { SingleFlight } from './single-flight.ts';
 import { snapshotMessages } from './snapshots.ts';
 import { StaleEventFilter } from './stale-event-filter.ts';
@@ -214,7 +214,7 @@ describe('an event', () => {
 
   it('has the geofence as address for its own account only', () => {
     const data = { id: 1, address: 'Shenzhen', area: 'Depot', driver_id: 5 };
-    const of = (area: string | null, audience: Audience): unknown => {
+    const of = (area: string | null, audience: EventRecipients): unknown => {
       const subject = new OutgoingEvent(1, { type: 'notification', vehicleId: 1, atMs: 0, data: { ...data, area } });
       return (JSON.parse(String(subject.messageFor(audience))) as { data: unknown }).data;
     };

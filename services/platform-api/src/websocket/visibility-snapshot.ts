@@ -2,11 +2,11 @@ import type { SharePermission } from '../domains/vehicle-shares/schema.ts';
 import type { SharedVehicle } from '../domains/vehicle-shares/use-cases.ts';
 import type { Viewer } from '../domains/vehicles/visibility.ts';
 import type { BoundApiKey } from './api-key-monitor.ts';
-import type { Audience } from './outgoing-event.ts';
+import type { EventRecipients } from './outgoing-event.ts';
 
 /** What a user may see of a vehicle. */
 export interface EventAccess {
-  readonly audience: Exclude<Audience, 'public'>;
+  readonly audience: Exclude<EventRecipients, 'public'>;
   readonly permissions: readonly SharePermission[];
 }
 

@@ -1,7 +1,7 @@
 import { randomInt, timingSafeEqual } from 'node:crypto';
 import { AppError, type RequestContext } from '@fleet/service-kit';
 import type { Deps } from '../../platform/deps.ts';
-import { findByPhone, notePhoneVerified } from '../users/use-cases.ts';
+import { findByPhone, recordPhoneVerified } from '../users/use-cases.ts';
 import { verifySecondFactor } from './log-in.ts';
 import { LoginThrottle } from './login-throttle.ts';
 import { consumeAttempt, consumeCode, saveCode } from './store.ts';
@@ -57,7 +57,7 @@ export async function verifyCode(
   if (!(await consumeCode(deps.database, sent)))
     throw new AppError('invalid_credentials', 'The code has just been used. Request a new one.');
   await throttle.reset();
-  await notePhoneVerified(deps.records, user._id, phoneNumber);
+  await recordPhoneVerified(deps.records, user._id, phoneNumber);
   return createTokenSet(deps, user, 'code', context);
 }
 

@@ -9,7 +9,7 @@ import { refreshSeconds } from '../sessions/rules.ts';
 import { openSession, revokeSession } from '../sessions/use-cases.ts';
 import { toUserResponse, userSchema } from '../users/responses.ts';
 import type { User } from '../users/schema.ts';
-import { findUser, noteLogIn } from '../users/use-cases.ts';
+import { findUser, recordLogIn } from '../users/use-cases.ts';
 
 export const tokenSetSchema = Type.Object(
   {
@@ -59,7 +59,7 @@ export async function createTokenSet(
     await revokeSession(deps, session, session._id);
     throw new AppError('token_invalid', 'The user was modified during the log-in. Log in again.');
   }
-  const lastLoginAt = await noteLogIn(deps.records, user._id);
+  const lastLoginAt = await recordLogIn(deps.records, user._id);
   const { accountId, _id: userId, role } = user;
   const accessToken = await deps.tokens.issue({ userId, accountId, role, sessionId: session._id, mintedByKeyId: null });
   const actor = { accountId, userId, ip: origin.ip };

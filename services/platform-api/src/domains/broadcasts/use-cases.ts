@@ -6,7 +6,7 @@ import type { Caller } from '../../access/caller.ts';
 import type { Deps } from '../../platform/deps.ts';
 import { audit } from '../audit/use-cases.ts';
 import { requireCamera } from '../dashcam/use-cases.ts';
-import { groupWithBelow } from '../vehicle-groups/links.ts';
+import { groupAndDescendantIds } from '../vehicle-groups/queries.ts';
 import type { Vehicle } from '../vehicles/schema.ts';
 import { visibleVehicle, visibleVehicles } from '../vehicles/visibility.ts';
 import { type BroadcastBody, type BroadcastResponse, maxAudioBytes, maxVehicles } from './schema.ts';
@@ -58,7 +58,7 @@ async function findVehicles(deps: BroadcastDeps, caller: Caller, body: Broadcast
     const found = [...new Set(ids)].map((id) => visibleVehicle(deps, caller, id, 'commands'));
     return (await Promise.all(found)).map(({ vehicle }) => vehicle);
   }
-  const groups = new Set(await groupWithBelow(deps, caller, Number(groupId)));
+  const groups = new Set(await groupAndDescendantIds(deps, caller, Number(groupId)));
   if (groups.size === 0) throw new AppError('not_found', `There is no group ${groupId}.`);
   const members = (await visibleVehicles(deps, caller)).filter(({ vehicle }) => isIn(vehicle, groups));
   const vehicles = members.filter(({ permissions }) => permissions.includes('commands')).map(({ vehicle }) => vehicle);

@@ -20,7 +20,10 @@ export const createClaim = (): Pick<Capture, 'claimToken' | 'leasedUntil'> => ({
 });
 
 /** Renews the claim on a capture until the returned function is called. */
-export const keepClaim = ({ records, log }: Pick<Deps, 'records' | 'log'>, capture: Capture): (() => Promise<void>) =>
+export const startClaimRenewal = (
+  { records, log }: Pick<Deps, 'records' | 'log'>,
+  capture: Capture,
+): (() => Promise<void>) =>
   runPeriodically(
     renewIntervalMs,
     () => renewClaim(records, capture, claimEnd()),

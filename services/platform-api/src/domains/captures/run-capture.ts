@@ -2,7 +2,7 @@ import { callIdempotentUseCase, deviceApi } from '@fleet/bus';
 import { AppError } from '@fleet/service-kit';
 import type { Deps } from '../../platform/deps.ts';
 import { callDevice, type RequestTrace } from '../dashcam/call-device.ts';
-import { ClaimLostError, keepClaim } from './claim.ts';
+import { ClaimLostError, startClaimRenewal } from './claim.ts';
 import { type RecordStreamDeps, recordStream } from './record-stream.ts';
 import type { Capture, CaptureStep } from './schema.ts';
 import { type ShootDeps, type ShootResult, shoot } from './shoot.ts';
@@ -22,7 +22,7 @@ export async function runCapture(
   trace: RequestTrace,
   options: { readonly isRepeated?: boolean } = {},
 ): Promise<void> {
-  const endClaim = keepClaim(deps, capture);
+  const endClaim = startClaimRenewal(deps, capture);
   try {
     await runSteps(deps, capture, trace, options.isRepeated === true);
   } finally {

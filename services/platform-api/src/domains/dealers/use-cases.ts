@@ -8,7 +8,7 @@ import type { Account } from '../accounts/schema.ts';
 import { getAccount } from '../accounts/use-cases.ts';
 import { dealersOf } from '../users/dealer-users.ts';
 import type { User } from '../users/schema.ts';
-import { countVehicles } from '../vehicles/counts.ts';
+import { countVehicles } from '../vehicles/queries.ts';
 import { matchesQuery } from './rules.ts';
 import type { DealerResponse, ListDealersQuery } from './schema.ts';
 

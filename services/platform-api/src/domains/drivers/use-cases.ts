@@ -6,7 +6,7 @@ import { type Change, type Filter, substringFilter } from '../../store/account-r
 import { withLock } from '../../store/distributed-lock.ts';
 import { updateWithVersion } from '../../store/optimistic-retry.ts';
 import { audit } from '../audit/use-cases.ts';
-import { dropDriverFromGroups } from '../vehicle-groups/links.ts';
+import { dropDriverFromGroups } from '../vehicle-groups/queries.ts';
 import { assignVehicles, ownVehicleIds, vehiclesOfDrivers } from '../vehicles/assignments.ts';
 import { createNamingCheck, visibleVehicles } from '../vehicles/visibility.ts';
 import { filterOwnDriverIds } from './queries.ts';

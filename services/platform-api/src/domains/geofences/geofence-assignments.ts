@@ -1,6 +1,6 @@
 import type { Filter, Scope } from '../../store/account-repository.ts';
 import type { RecordStore } from '../../store/record-store.ts';
-import { groupTree } from '../vehicle-groups/links.ts';
+import { groupTree } from '../vehicle-groups/queries.ts';
 import type { GroupTree } from '../vehicle-groups/rules.ts';
 import type { VehicleGroup } from '../vehicle-groups/schema.ts';
 import { type AccountVehicle, accountVehicles } from '../vehicles/assignments.ts';
@@ -59,7 +59,7 @@ export class GeofenceAssignments {
     const visibleTargets = new Set(geofence.vehicles);
     if (visibleTargets.size === 0 && geofence.groups.length === 0) return [...this.vehicles];
     const rootIds = [...geofence.groups, ...(this.#groupIdsByGeofence.get(geofence._id) ?? [])];
-    const groups = new Set(rootIds.flatMap((id) => this.#tree.withBelow(id).map((group) => group._id)));
+    const groups = new Set(rootIds.flatMap((id) => this.#tree.descendants(id).map((group) => group._id)));
     return this.vehicles.filter(
       ({ _id, groupIds }) => visibleTargets.has(_id) || groupIds.some((id) => groups.has(id)),
     );
@@ -82,7 +82,7 @@ export class GeofenceAssignments {
   }
 
   #ancestors(groupIds: readonly number[]): VehicleGroup[] {
-    return [...new Set(groupIds.flatMap((id) => this.#tree.withAbove(id)))];
+    return [...new Set(groupIds.flatMap((id) => this.#tree.ancestors(id)))];
   }
 }
 

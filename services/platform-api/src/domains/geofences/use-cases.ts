@@ -9,8 +9,8 @@ import { type Change, type Filter, substringFilter } from '../../store/account-r
 import { updateWithVersion } from '../../store/optimistic-retry.ts';
 import { insertWithinQuota } from '../../store/quota.ts';
 import { audit } from '../audit/use-cases.ts';
-import { lastLocationsIfKnown } from '../last-positions/queries.ts';
-import { dropGeofenceFromGroups, ownGroupIds } from '../vehicle-groups/links.ts';
+import { findLastLocations } from '../last-positions/queries.ts';
+import { dropGeofenceFromGroups, ownGroupIds } from '../vehicle-groups/queries.ts';
 import { ownVehicleIds } from '../vehicles/assignments.ts';
 import { GeofenceAssignments } from './geofence-assignments.ts';
 import { toGeofenceResponse } from './responses.ts';
@@ -190,7 +190,7 @@ async function toGeofenceResponses(
   assignments: GeofenceAssignments,
 ): Promise<GeofenceResponse[]> {
   const imeis = assignments.vehicles.flatMap(({ imei }) => (imei === null ? [] : [imei]));
-  const locations = await lastLocationsIfKnown(deps, geofences.length === 0 ? [] : imeis);
+  const locations = await findLastLocations(deps, geofences.length === 0 ? [] : imeis);
   const response: GeofenceResponse[] = [];
   for (const geofence of geofences) {
     const vehicles = assignments.vehiclesOf(geofence);

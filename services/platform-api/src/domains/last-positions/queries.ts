@@ -11,7 +11,7 @@ export { readLastLocations } from './store.ts';
  * Returns the newest positions by canonical terminal number, for callers that can work without them. The map is empty
  * while Redis is unavailable.
  */
-export async function lastLocationsIfKnown(
+export async function findLastLocations(
   { redis, log }: Pick<Deps, 'redis' | 'log'>,
   imeis: readonly string[],
 ): Promise<Map<string, LastLocation>> {

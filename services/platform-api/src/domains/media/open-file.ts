@@ -14,7 +14,7 @@ import type { Deps } from '../../platform/deps.ts';
 import { isAccountActive } from '../accounts/account-status.ts';
 import { findKeyById } from '../api-keys/use-cases.ts';
 import { audit } from '../audit/use-cases.ts';
-import { findAnywhere } from '../users/use-cases.ts';
+import { findUserById } from '../users/use-cases.ts';
 import { sharedVehicle } from '../vehicle-shares/use-cases.ts';
 import { mayViewVideo } from './access.ts';
 import { requireThumbnail } from './previews.ts';
@@ -68,7 +68,7 @@ async function mayKeyView({ records }: FileDeps, { accountId }: Media, keyId: nu
 }
 
 async function mayUserView({ records }: FileDeps, media: Media, userId: number): Promise<boolean> {
-  const user = await findAnywhere(records, userId);
+  const user = await findUserById(records, userId);
   const isActive = user !== null && !user.disabled && (await isAccountActive(records, user.accountId));
   if (isActive && (await isAccountActive(records, media.accountId))) {
     const isOwn = user.accountId === media.accountId || user.role === 'superadmin';
@@ -86,7 +86,7 @@ async function assertMayConvert(deps: FileDeps, media: Media, { kind, id }: UrlH
 }
 
 async function mayUserConvert({ records }: FileDeps, media: Media, userId: number): Promise<boolean> {
-  const user = await findAnywhere(records, userId);
+  const user = await findUserById(records, userId);
   const isOwn = user?.accountId === media.accountId || user?.role === 'superadmin';
   if (user !== null && isOwn && isPermitted(user.role, 'commands')) return true;
   return (await sharedVehicle({ records }, { userId }, media.vehicleId))?.permissions.includes('commands') ?? false;

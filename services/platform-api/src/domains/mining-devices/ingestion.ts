@@ -3,7 +3,7 @@ import type { Deps } from '../../platform/deps.ts';
 import type { Scope } from '../../store/account-repository.ts';
 import { deviceDefaults } from './rules.ts';
 import type { IngestedHeartbeat, IngestedPosition, MiningDevice } from './schema.ts';
-import { devicesIn, findDeviceByImei, heartbeatsIn, noteIngested, positionsIn } from './store.ts';
+import { deviceCollection, findDeviceByImei, heartbeatCollection, noteIngested, positionCollection } from './store.ts';
 
 type Parts = Pick<Deps, 'records' | 'database'>;
 type Kind = 'positions' | 'heartbeats';
@@ -28,7 +28,7 @@ export async function registerMiningDevice(
   recordedImei: string,
 ): Promise<boolean> {
   try {
-    await devicesIn(records).insert(scope, { ...deviceDefaults, imei, recordedImei });
+    await deviceCollection(records).insert(scope, { ...deviceDefaults, imei, recordedImei });
     return true;
   } catch (error) {
     if (!(error instanceof AppError) || error.code !== 'duplicate') throw error;
@@ -42,7 +42,7 @@ export const ingestedId = ({ accountId }: Scope, imei: string, timestamp: Date):
 
 /** Returns those of the ids that were ingested before. */
 export const knownItems = ({ database }: Pick<Deps, 'database'>, kind: Kind, ids: readonly string[]) =>
-  (kind === 'positions' ? positionsIn(database) : heartbeatsIn(database)).known(ids);
+  (kind === 'positions' ? positionCollection(database) : heartbeatCollection(database)).known(ids);
 
 /**
  * Stores ingested items and updates their mining devices. An item that another request stored concurrently counts only
@@ -54,7 +54,7 @@ export async function keepIngested(
   kind: Kind,
   items: readonly Item[],
 ): Promise<void> {
-  const kept = kind === 'positions' ? positionsIn(database) : heartbeatsIn(database);
+  const kept = kind === 'positions' ? positionCollection(database) : heartbeatCollection(database);
   const fresh = new Map<string, Item[]>();
   for (let at = 0; at < items.length; at += keptAtOnce) {
     const part = items.slice(at, at + keptAtOnce);

@@ -3,7 +3,7 @@ import { AccountRepository, type Filter, type Scope } from '../../store/account-
 import type { RecordStore } from '../../store/record-store.ts';
 import type { IngestedHeartbeat, IngestedPosition, MiningDevice } from './schema.ts';
 
-export const devicesIn = (records: RecordStore): AccountRepository<MiningDevice> =>
+export const deviceCollection = (records: RecordStore): AccountRepository<MiningDevice> =>
   new AccountRepository<MiningDevice>(records, 'mining_devices', { unique: { imei: 'system' } });
 
 /** Returns the device of any account with a number, which is unique in the system. */
@@ -90,7 +90,7 @@ class Ingested<T extends IngestedPosition | IngestedHeartbeat> {
   }
 }
 
-export const positionsIn = (database: Database): Ingested<IngestedPosition> =>
+export const positionCollection = (database: Database): Ingested<IngestedPosition> =>
   new Ingested(database, 'partner_positions');
-export const heartbeatsIn = (database: Database): Ingested<IngestedHeartbeat> =>
+export const heartbeatCollection = (database: Database): Ingested<IngestedHeartbeat> =>
   new Ingested(database, 'partner_heartbeats');

@@ -16,7 +16,7 @@ import {
   type MiningDeviceBody,
   sortFields,
 } from './schema.ts';
-import { devicesIn, heartbeatsIn, positionsIn, resetIngested } from './store.ts';
+import { deviceCollection, heartbeatCollection, positionCollection, resetIngested } from './store.ts';
 
 type Parts = Pick<Deps, 'records' | 'database' | 'log'>;
 
@@ -49,12 +49,16 @@ export async function listMiningDevices(
   ];
   if (seenSince !== undefined) where.push({ lastSeen: { $gte: seenSince } });
   if (Object.keys(created).length > 0) where.push({ createdAt: created });
-  return devicesIn(records).list(caller, { where: { $and: where }, sorting: toSorting(sort, sortFields), paging });
+  return deviceCollection(records).list(caller, {
+    where: { $and: where },
+    sorting: toSorting(sort, sortFields),
+    paging,
+  });
 }
 
 export async function readMiningDevice({ records }: Parts, caller: Caller, id: number): Promise<MiningDevice> {
   const where = { $and: [{ _id: id }, await visibilityFilter({ records }, caller)] };
-  const device = await devicesIn(records).findOne(caller, where);
+  const device = await deviceCollection(records).findOne(caller, where);
   if (device === null) throw notFound(id);
   return device;
 }
@@ -65,7 +69,7 @@ export async function createMiningDevice(
   body: Static<typeof createMiningDeviceBody>,
 ): Promise<MiningDevice> {
   const fields = { ...deviceDefaults, ...deviceChange(body), imei: keyOf(body.imei), recordedImei: body.imei };
-  const device = await devicesIn(deps.records).insert(caller, fields);
+  const device = await deviceCollection(deps.records).insert(caller, fields);
   const target = { type: 'mining_devices', id: device._id };
   await audit(deps, caller, 'mining_devices.create', target, { imei: device.imei });
   return device;
@@ -78,7 +82,7 @@ export async function updateMiningDevice(
   body: MiningDeviceBody,
   expectedVersion: number | undefined,
 ): Promise<MiningDevice> {
-  const device = await devicesIn(deps.records).update(caller, id, deviceChange(body), expectedVersion);
+  const device = await deviceCollection(deps.records).update(caller, id, deviceChange(body), expectedVersion);
   if (device === null) throw notFound(id);
   await audit(deps, caller, 'mining_devices.update', { type: 'mining_devices', id }, { fields: Object.keys(body) });
   return device;
@@ -91,7 +95,7 @@ export async function deleteMiningDevice(
   id: number,
   expectedVersion: number | undefined,
 ): Promise<MiningDevice> {
-  const device = await devicesIn(deps.records).remove(caller, id, { expectedVersion });
+  const device = await deviceCollection(deps.records).remove(caller, id, { expectedVersion });
   if (device === null) throw notFound(id);
   await audit(deps, caller, 'mining_devices.delete', { type: 'mining_devices', id });
   return device;
@@ -112,13 +116,13 @@ export async function clearDatabase(
     ...(typeof imei === 'string' ? { imei: terminalKey(imei) ?? '' } : {}),
     ...(moment === undefined ? {} : { timestamp: { $lt: moment } }),
   };
-  const positions = await positionsIn(database).clear(caller, where);
-  const heartbeats = await heartbeatsIn(database).clear(caller, where);
+  const positions = await positionCollection(database).clear(caller, where);
+  const heartbeats = await heartbeatCollection(database).clear(caller, where);
   for (const cleared of new Set([...positions.imeis, ...heartbeats.imeis])) {
     const [dataCount, newest, heartbeat] = await Promise.all([
-      positionsIn(database).count(caller, cleared),
-      positionsIn(database).newest(caller, cleared),
-      heartbeatsIn(database).newest(caller, cleared),
+      positionCollection(database).count(caller, cleared),
+      positionCollection(database).newest(caller, cleared),
+      heartbeatCollection(database).newest(caller, cleared),
     ]);
     const seen = [newest?.receivedAt, heartbeat?.receivedAt].filter((at) => at !== undefined);
     const lastSeen = seen.length === 0 ? null : new Date(Math.max(...seen.map((at) => at.getTime())));

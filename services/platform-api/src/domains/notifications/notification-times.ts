@@ -1,5 +1,5 @@
 import type { Deps } from '../../platform/deps.ts';
-import { notificationsIn } from './store.ts';
+import { notificationCollection } from './store.ts';
 import type { Severity } from './types.ts';
 
 /** Type, severity and time of a notification of a vehicle. */
@@ -16,7 +16,7 @@ export const findNotificationTimes = (
   vehicle: { readonly accountId: number; readonly _id: number },
   window: { readonly fromMs: number; readonly toMs: number },
 ): Promise<NotificationTime[]> =>
-  notificationsIn(records).project({ accountId: vehicle.accountId }, ['type', 'severity', 'timestamp'], {
+  notificationCollection(records).project({ accountId: vehicle.accountId }, ['type', 'severity', 'timestamp'], {
     vehicleId: vehicle._id,
     timestamp: { $gte: window.fromMs, $lte: window.toMs },
   });

@@ -5,7 +5,7 @@ import { audit } from '../audit/use-cases.ts';
 import { visibleVehicle } from '../vehicles/visibility.ts';
 import { defaultTypes, requireKnownTypes } from './rules.ts';
 import { type NotifyChannel, notifyChannels, type PreferencesBody } from './schema.ts';
-import { findPreferences, findPreferencesOf, preferencesIn } from './store.ts';
+import { findPreferences, findPreferencesOf, preferenceCollection } from './store.ts';
 
 type Store = Pick<Deps, 'records'>;
 
@@ -81,7 +81,7 @@ async function put(
   caller: Caller,
   fields: { pair: string; userId: number; vehicleId: number; notificationTypes: string[]; channels: NotifyChannel[] },
 ): Promise<void> {
-  const preferences = preferencesIn(records);
+  const preferences = preferenceCollection(records);
   for (let attempt = 1; ; attempt += 1) {
     const known = await findPreferences(records, fields.pair);
     if (known !== null && (await preferences.update(known, known._id, fields)) !== null) return;
@@ -100,5 +100,6 @@ export async function deletePreferences(
   { records }: Store,
   of: { readonly userId: number } | { readonly vehicleId: number },
 ): Promise<void> {
-  for (const stored of await findPreferencesOf(records, of)) await preferencesIn(records).remove(stored, stored._id);
+  for (const stored of await findPreferencesOf(records, of))
+    await preferenceCollection(records).remove(stored, stored._id);
 }

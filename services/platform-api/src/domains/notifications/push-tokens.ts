@@ -4,7 +4,7 @@ import type { Caller } from '../../access/caller.ts';
 import type { Deps } from '../../platform/deps.ts';
 import type { NewAccountRecord } from '../../store/account-repository.ts';
 import type { PushToken, PushTokenBody } from './schema.ts';
-import { findPushToken, pushTokensIn } from './store.ts';
+import { findPushToken, pushTokenCollection } from './store.ts';
 
 type Store = Pick<Deps, 'records'>;
 
@@ -13,7 +13,7 @@ const maxPushTokens = 10;
 
 /** Returns the devices that get push messages for a user. */
 export const pushTokensOf = ({ records }: Store, user: Pick<Caller, 'accountId' | 'userId'>): Promise<PushToken[]> =>
-  pushTokensIn(records).all(user, { userId: user.userId });
+  pushTokenCollection(records).all(user, { userId: user.userId });
 
 /** Registers the token of a device. A token of another user moves to the caller. */
 export async function registerPushToken(
@@ -46,20 +46,20 @@ export async function removePushTokens(
 ): Promise<PushToken | null> {
   const own = await pushTokensOf(deps, caller);
   const gone = newestFirst(own.filter((token) => deviceId === null || token.deviceId === deviceId));
-  for (const { _id } of gone) await pushTokensIn(deps.records).remove(caller, _id);
+  for (const { _id } of gone) await pushTokenCollection(deps.records).remove(caller, _id);
   return gone[0] ?? null;
 }
 
 /** Removes a token that its provider no longer knows. */
 export const removePushToken = async ({ records }: Store, token: PushToken): Promise<void> => {
-  await pushTokensIn(records).remove(token, token._id);
+  await pushTokenCollection(records).remove(token, token._id);
 };
 
 /** Two concurrent requests need two attempts. More are needed only if a crash has left a unique value. */
 const maxAttempts = 5;
 
 async function claim({ records }: Store, caller: Caller, fields: NewAccountRecord<PushToken>): Promise<PushToken> {
-  const tokens = pushTokensIn(records);
+  const tokens = pushTokenCollection(records);
   for (let attempt = 1; ; attempt += 1) {
     const known = await findPushToken(records, fields.tokenSha256);
     if (known !== null && known.accountId === caller.accountId && known.userId === caller.userId) {
@@ -82,7 +82,7 @@ async function dropOthers(deps: Store, caller: Caller, kept: PushToken): Promise
   const replaced = others.filter(({ deviceId }) => deviceId !== null && deviceId === kept.deviceId);
   const left = newestFirst(others.filter((token) => !replaced.includes(token)));
   for (const { _id } of [...replaced, ...left.slice(maxPushTokens - 1)])
-    await pushTokensIn(deps.records).remove(caller, _id);
+    await pushTokenCollection(deps.records).remove(caller, _id);
 }
 
 const newestFirst = (tokens: readonly PushToken[]): PushToken[] =>

@@ -6,13 +6,13 @@ import type { Notification, PushToken, VehiclePreferences } from './schema.ts';
 
 const collectionName = 'notifications';
 
-export const notificationsIn = (records: RecordStore): AccountRepository<Notification> =>
+export const notificationCollection = (records: RecordStore): AccountRepository<Notification> =>
   new AccountRepository<Notification>(records, collectionName, { unique: { dedupeKey: 'system' } });
 
-export const preferencesIn = (records: RecordStore): AccountRepository<VehiclePreferences> =>
+export const preferenceCollection = (records: RecordStore): AccountRepository<VehiclePreferences> =>
   new AccountRepository<VehiclePreferences>(records, 'notification_preferences', { unique: { pair: 'system' } });
 
-export const pushTokensIn = (records: RecordStore): AccountRepository<PushToken> =>
+export const pushTokenCollection = (records: RecordStore): AccountRepository<PushToken> =>
   new AccountRepository<PushToken>(records, 'push_tokens', { unique: { tokenSha256: 'system' } });
 
 /**

@@ -4,7 +4,7 @@ import type { Deps } from '../../platform/deps.ts';
 import { toSorting } from '../../platform/fields.ts';
 import { parseTimestamp } from '../../platform/timestamps.ts';
 import { type Filter, substringFilter } from '../../store/account-repository.ts';
-import { groupWithBelow } from '../vehicle-groups/links.ts';
+import { groupAndDescendantIds } from '../vehicle-groups/queries.ts';
 import { vehiclesInGroups } from '../vehicles/assignments.ts';
 import { visibleVehicle } from '../vehicles/visibility.ts';
 import { notificationNotFound } from './acknowledge.ts';
@@ -86,7 +86,7 @@ async function toFilter(deps: Store, caller: Caller, query: SummaryQuery): Promi
   // Drivers and groups belong to the caller's account; those of a shared vehicle must not be revealed.
   if (driverId !== undefined) filters.push({ accountId, driverId });
   if (groupId !== undefined) {
-    const vehicles = await vehiclesInGroups(deps, caller, await groupWithBelow(deps, caller, groupId));
+    const vehicles = await vehiclesInGroups(deps, caller, await groupAndDescendantIds(deps, caller, groupId));
     filters.push({ accountId, vehicleId: { $in: vehicles } });
   }
   return { $and: filters };

@@ -4,7 +4,7 @@ import type { Deps } from '../../platform/deps.ts';
 import { assertAllFound, toSorting } from '../../platform/fields.ts';
 import type { Scope } from '../../store/account-repository.ts';
 import { audit } from '../audit/use-cases.ts';
-import { lastLocationsIfKnown } from '../last-positions/queries.ts';
+import { findLastLocations } from '../last-positions/queries.ts';
 import { readStatesOfRedis } from '../vehicle-states/queries.ts';
 import { ownVehicleIds } from '../vehicles/assignments.ts';
 import { assertOwnVehicle, createNamingCheck, vehicleNotFound, visibleVehicle } from '../vehicles/visibility.ts';
@@ -93,7 +93,7 @@ export async function listLinkedRoutes(
     paging,
   });
   const { imei } = vehicle;
-  const location = imei === null ? undefined : (await lastLocationsIfKnown(deps, [imei])).get(imei);
+  const location = imei === null ? undefined : (await findLastLocations(deps, [imei])).get(imei);
   const state = imei === null ? undefined : await readRouteState(deps, imei, vehicleId);
   const canNameVehicle = await createNamingCheck(deps, caller);
   const response = items.map((route) => {

@@ -37,7 +37,7 @@ function orNotFound<T>(route: T | null, id: number): { data: T } {
   return { data: route };
 }
 
-export const routeRoutes = (deps: Deps): PlatformRoute[] => [...records(deps), ...links(deps), snap(deps)];
+export const plannedRouteRoutes = (deps: Deps): PlatformRoute[] => [...records(deps), ...links(deps), snap(deps)];
 
 const records = (deps: Deps): PlatformRoute[] => [
   platformRoute({

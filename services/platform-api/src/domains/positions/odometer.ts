@@ -1,7 +1,7 @@
 import { hourMs } from '@fleet/service-kit';
 import type { VehicleThresholds } from '../../platform/thresholds.ts';
 import type { LastLocation } from '../last-positions/schema.ts';
-import { type AcceptedFix, filterFix, isFix } from './fixes.ts';
+import { type AcceptedFix, filterFix, isFix } from './outlier-filter.ts';
 
 /** State of the odometer of a vehicle's terminal between reports; JSON. */
 export interface OdometerState {

@@ -1,7 +1,7 @@
 import { minuteMs } from '@fleet/service-kit';
 import type { Deps } from '../../platform/deps.ts';
 import { readPositions } from './bucket-reader.ts';
-import { filterFix, isFix, toPosition } from './fixes.ts';
+import { filterFix, isFix, toPosition } from './outlier-filter.ts';
 import type { Point, Window } from './schema.ts';
 import { simplify } from './simplify.ts';
 

@@ -3,7 +3,7 @@ import type { VehicleThresholds } from '../../platform/thresholds.ts';
 import { type LocationResponse, toLocationResponse } from '../last-positions/responses.ts';
 import { deriveState } from '../last-positions/rules.ts';
 import type { NotificationTime } from '../notifications/notification-times.ts';
-import { toPosition } from './fixes.ts';
+import { toPosition } from './outlier-filter.ts';
 import type { Point, TripResponse } from './schema.ts';
 import type { Trip } from './trips.ts';
 

@@ -3,7 +3,7 @@ import type { JobSlice } from '../../jobs/job-slice.ts';
 import type { Deps } from '../../platform/deps.ts';
 import { readDay } from './bucket-reader.ts';
 import { parseDayKey } from './buckets.ts';
-import { isFix } from './fixes.ts';
+import { isFix } from './outlier-filter.ts';
 import type { Point, VehicleDays } from './schema.ts';
 import { deleteDay, downsampleDay, listVehicleDays } from './vehicle-days.ts';
 

@@ -1,6 +1,6 @@
 import { hourMs } from '@fleet/service-kit';
 import { distanceM } from '../../geometry/positions.ts';
-import { type AcceptedFix, filterFix, isFix, toPosition } from './fixes.ts';
+import { type AcceptedFix, filterFix, isFix, toPosition } from './outlier-filter.ts';
 import type { Point } from './schema.ts';
 import { simplify } from './simplify.ts';
 

@@ -8,7 +8,7 @@ import type { Vehicle } from '../vehicles/schema.ts';
 import { type VisibleVehicle, visibleVehicle } from '../vehicles/visibility.ts';
 import { readPositions } from './bucket-reader.ts';
 import { findTrips } from './find-trips.ts';
-import { toPosition } from './fixes.ts';
+import { toPosition } from './outlier-filter.ts';
 import { type HistoryFrame, toPointResponse, toTripResponse } from './responses.ts';
 import {
   type LocationsQuery,

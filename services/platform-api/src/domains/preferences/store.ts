@@ -2,7 +2,7 @@ import { AccountRepository, type Scope } from '../../store/account-repository.ts
 import type { RecordStore } from '../../store/record-store.ts';
 import type { StoredConfig, StoredPreferences } from './schema.ts';
 
-const preferencesIn = (records: RecordStore): AccountRepository<StoredPreferences> =>
+const preferenceCollection = (records: RecordStore): AccountRepository<StoredPreferences> =>
   new AccountRepository<StoredPreferences>(records, 'user_preferences');
 
 const configIn = (records: RecordStore): AccountRepository<StoredConfig> =>
@@ -23,7 +23,8 @@ export const updatePreferences = (
   before: StoredPreferences,
   json: string,
   expectedVersion: number | undefined,
-): Promise<StoredPreferences | null> => preferencesIn(records).update(before, before._id, { json }, expectedVersion);
+): Promise<StoredPreferences | null> =>
+  preferenceCollection(records).update(before, before._id, { json }, expectedVersion);
 
 /** Returns an account's record, or null if it does not exist yet. */
 export const findConfig = (records: RecordStore, { accountId }: Scope): Promise<StoredConfig | null> =>
@@ -44,7 +45,7 @@ export const updateConfig = (
 
 /** Removes a user's record. A later request of the user would create another one. */
 export async function removePreferences(records: RecordStore, scope: Scope, userId: number): Promise<void> {
-  const preferences = preferencesIn(records);
+  const preferences = preferenceCollection(records);
   const record = await findPreferences(records, userId);
   if (record !== null) await preferences.remove(scope, record._id);
 }

@@ -6,7 +6,7 @@ import type { Scope } from '../../store/account-repository.ts';
 import { audit } from '../audit/use-cases.ts';
 import { requireKnownTypes } from '../notifications/rules.ts';
 import { findUser } from '../users/use-cases.ts';
-import { ownGroupIds } from '../vehicle-groups/links.ts';
+import { ownGroupIds } from '../vehicle-groups/queries.ts';
 import {
   checkPreferences,
   defaultConfig,

@@ -37,7 +37,7 @@ const isSame = (one: string, other: string): boolean => timingSafeEqual(Buffer.f
  * Classifies a refresh token. `valid`: not spent yet; `reused`: of this session, but spent; `unknown`: not of this
  * session.
  */
-export function judgeRefresh(session: Session, parts: RefreshParts): 'valid' | 'reused' | 'unknown' {
+export function validateRefreshToken(session: Session, parts: RefreshParts): 'valid' | 'reused' | 'unknown' {
   const { familySha256, currentSha256 } = hashesOf(parts);
   if (!isSame(session.familySha256, familySha256)) return 'unknown';
   return isSame(session.currentSha256, currentSha256) ? 'valid' : 'reused';

@@ -2,7 +2,7 @@ import { AccountRepository } from '../../store/account-repository.ts';
 import type { RecordStore } from '../../store/record-store.ts';
 import type { Session, SpentToken } from './schema.ts';
 
-export const sessionsIn = (records: RecordStore): AccountRepository<Session> =>
+export const sessionCollection = (records: RecordStore): AccountRepository<Session> =>
   new AccountRepository<Session>(records, 'sessions');
 
 /** Finds a session of any account: a refresh token names only its session. */
@@ -15,7 +15,7 @@ export async function markUsed(records: RecordStore, id: number, now: Date): Pro
 }
 
 /** Replaces the current refresh token by the next one; returns false if it was spent before. */
-export async function replaceRefresh(
+export async function rotateRefreshToken(
   records: RecordStore,
   id: number,
   spentSha256: string,

@@ -7,15 +7,15 @@ import {
   findRepeatable,
   hashesOf,
   isOpen,
-  judgeRefresh,
   newRefreshParts,
   type RefreshParts,
   readRefreshToken,
   refreshSeconds,
+  validateRefreshToken,
   writeRefreshToken,
 } from './rules.ts';
 import type { Session } from './schema.ts';
-import { findSessionById, markUsed, removeSessionsBefore, replaceRefresh, sessionsIn } from './store.ts';
+import { findSessionById, markUsed, removeSessionsBefore, rotateRefreshToken, sessionCollection } from './store.ts';
 
 /** Origin of a log-in. */
 interface Origin {
@@ -34,7 +34,7 @@ export async function openSession(
   now = new Date(),
 ): Promise<{ session: Session; refreshToken: string }> {
   const parts = newRefreshParts();
-  const session = await sessionsIn(records).insert(user, {
+  const session = await sessionCollection(records).insert(user, {
     userId: user._id,
     ...origin,
     lastUsedAt: now,
@@ -46,7 +46,7 @@ export async function openSession(
 }
 
 /** Returns the session of an access token if it is open. Records its use, to the minute. */
-export async function useSession(
+export async function touchSession(
   records: RecordStore,
   id: number,
   userId: number,
@@ -90,7 +90,7 @@ export async function refreshSession<R>(
   const parts = readRefreshToken(refreshToken);
   const session = parts === null ? null : await findSessionById(records, parts.sessionId);
   if (parts === null || session === null) return { kind: 'unknown' };
-  const verdict = judgeRefresh(session, parts);
+  const verdict = validateRefreshToken(session, parts);
   if (verdict === 'unknown') return { kind: 'unknown' };
   if (verdict === 'valid' && !isOpen(session, now)) return { kind: 'expired' };
   if (verdict === 'valid') {
@@ -102,7 +102,7 @@ export async function refreshSession<R>(
     const until = new Date(now.getTime() + repeatableSeconds * 1000);
     const spent = { sha256: session.currentSha256, nextToken: encryption.seal(nextToken, nextTokenPurpose), until };
     const replaced = { currentSha256, expiresAt, lastUsedAt: now, ip, ...(isRepeatable ? { spent } : {}) };
-    if (await replaceRefresh(records, session._id, session.currentSha256, replaced))
+    if (await rotateRefreshToken(records, session._id, session.currentSha256, replaced))
       return { kind: 'refreshed', refreshToken: nextToken, result };
   }
   const repeated = isRepeatable ? await repeatRefresh(deps, session._id, parts, now) : null;
@@ -116,7 +116,7 @@ export async function refreshSession<R>(
 export async function findSessionOfToken(records: RecordStore, refreshToken: string): Promise<Session | null> {
   const parts = readRefreshToken(refreshToken);
   const session = parts === null ? null : await findSessionById(records, parts.sessionId);
-  return parts === null || session === null || judgeRefresh(session, parts) === 'unknown' ? null : session;
+  return parts === null || session === null || validateRefreshToken(session, parts) === 'unknown' ? null : session;
 }
 
 /** Returns the next token again if the token was spent moments ago; null otherwise. */
@@ -142,9 +142,9 @@ export async function revokeSession(
   now = new Date(),
   expectedVersion?: number,
 ): Promise<Session | null> {
-  const session = await sessionsIn(records).find(scope, id);
+  const session = await sessionCollection(records).find(scope, id);
   if (session === null || session.userId !== scope.userId || !isOpen(session, now)) return null;
-  await sessionsIn(records).update(scope, id, { revokedAt: now }, expectedVersion);
+  await sessionCollection(records).update(scope, id, { revokedAt: now }, expectedVersion);
   publish(bus, accessChanged, { sessionId: id });
   return session;
 }
@@ -157,7 +157,7 @@ export async function revokeSessionsOf(
   now = new Date(),
 ): Promise<void> {
   const open = { userId: user._id, revokedAt: null, ...(exceptId === null ? {} : { _id: { $ne: exceptId } }) };
-  await sessionsIn(records).updateMany(user, open, { $set: { revokedAt: now } });
+  await sessionCollection(records).updateMany(user, open, { $set: { revokedAt: now } });
   publishAccessChanged({ bus }, { userId: user._id });
 }
 
@@ -167,7 +167,7 @@ export async function revokeSessionsOfAccount(
   scope: Scope,
   now = new Date(),
 ): Promise<void> {
-  await sessionsIn(records).updateMany(scope, { revokedAt: null }, { $set: { revokedAt: now } });
+  await sessionCollection(records).updateMany(scope, { revokedAt: null }, { $set: { revokedAt: now } });
   publishAccessChanged({ bus }, { accountId: scope.accountId });
 }
 
@@ -184,7 +184,7 @@ export const listSessions = (
   part: { readonly sorting: Sort; readonly paging: Pagination },
   now = new Date(),
 ): Promise<Page<Session>> =>
-  sessionsIn(records).list(scope, {
+  sessionCollection(records).list(scope, {
     where: { userId: scope.userId, revokedAt: null, expiresAt: { $gt: now } },
     ...part,
   });

@@ -8,7 +8,7 @@ import { type Filter, substringFilter } from '../../store/account-repository.ts'
 import { audit } from '../audit/use-cases.ts';
 import { visibleVehicle } from '../vehicles/visibility.ts';
 import type { createTicketBody, ListTicketsQuery, SupportTicket, updateTicketBody } from './schema.ts';
-import { ticketsIn } from './store.ts';
+import { ticketCollection } from './store.ts';
 
 type Parts = Pick<Deps, 'records' | 'log'>;
 
@@ -32,7 +32,7 @@ export function listTickets(
 ): Promise<Page<SupportTicket>> {
   const { field, direction } = parseSort(query.sort);
   const { status, priority, vehicle_id: vehicleId } = query;
-  return ticketsIn(records).list(caller, {
+  return ticketCollection(records).list(caller, {
     where: {
       $and: [
         visibilityFilter(caller),
@@ -47,7 +47,7 @@ export function listTickets(
 
 /** Returns a ticket that the caller may see; throws 404 otherwise. */
 export async function readTicket({ records }: Parts, caller: Caller, id: number): Promise<SupportTicket> {
-  const ticket = await ticketsIn(records).findOne(caller, { $and: [{ _id: id }, visibilityFilter(caller)] });
+  const ticket = await ticketCollection(records).findOne(caller, { $and: [{ _id: id }, visibilityFilter(caller)] });
   if (ticket === null) throw notFound(id);
   return ticket;
 }
@@ -59,7 +59,7 @@ export async function createTicket(
 ): Promise<SupportTicket> {
   if (vehicleId !== null) await visibleVehicle(deps, caller, vehicleId);
   const fields = { subject, message, vehicleId, priority, status: 'open' as const, createdBy: caller.userId };
-  const ticket = await ticketsIn(deps.records).insert(caller, { ...fields, replies: [] });
+  const ticket = await ticketCollection(deps.records).insert(caller, { ...fields, replies: [] });
   await audit(deps, caller, 'support_tickets.create', { type: 'support_tickets', id: ticket._id });
   return ticket;
 }
@@ -74,7 +74,7 @@ export async function updateTicket(
   await readTicket(deps, caller, id);
   if (typeof vehicleId === 'number') await visibleVehicle(deps, caller, vehicleId);
   const change = omitUndefined({ ...body, vehicleId });
-  const ticket = await ticketsIn(deps.records).update(caller, id, change, expectedVersion);
+  const ticket = await ticketCollection(deps.records).update(caller, id, change, expectedVersion);
   if (ticket === null) throw notFound(id);
   await audit(deps, caller, 'support_tickets.update', { type: 'support_tickets', id }, { fields: Object.keys(change) });
   return ticket;
@@ -93,7 +93,7 @@ export async function replyToTicket(deps: Parts, caller: Caller, id: number, mes
       `Reply limit reached: the replies of a ticket may have ${repliesLimitBytes} bytes.`,
     );
   // Atomic, so that concurrent replies are all stored.
-  await ticketsIn(deps.records).updateMany(
+  await ticketCollection(deps.records).updateMany(
     caller,
     { _id: id },
     {
@@ -112,7 +112,7 @@ export async function deleteTicket(
   expectedVersion: number | undefined,
 ): Promise<SupportTicket> {
   await readTicket(deps, caller, id);
-  const ticket = await ticketsIn(deps.records).remove(caller, id, { expectedVersion });
+  const ticket = await ticketCollection(deps.records).remove(caller, id, { expectedVersion });
   if (ticket === null) throw notFound(id);
   await audit(deps, caller, 'support_tickets.delete', { type: 'support_tickets', id });
   return ticket;

@@ -1,39 +1,39 @@
 import { computeBounds, isWithin } from '../../geometry/bounds.ts';
 import { lineLengthM, nearestOnLine } from '../../geometry/lines.ts';
 import type { Position } from '../../geometry/positions.ts';
-import { isObject, type Loose, looseNumberOf, objectsOf, positionOf } from '../../maps/reading.ts';
+import { isObject, type JsonObject, looseNumberOf, objectsOf, positionOf } from '../../maps/reading.ts';
 import { readCsv } from './csv.ts';
 import type { TollGateFields, TollRate } from './schema.ts';
 
 /** The gates of a file, and the numbers of its invalid rows (from 1, without the header). */
-interface ReadFile {
+interface ParsedFile {
   readonly gates: readonly TollGateFields[];
-  readonly badRows: readonly number[];
+  readonly invalidRows: readonly number[];
 }
 
 /**
  * Parses a file of toll gates: JSON (a list, or `{"toll_gates": []}`, of records as in the API), or else CSV with a
  * header.
  */
-export function readTollGates(text: string): ReadFile {
+export function readTollGates(text: string): ParsedFile {
   const rows = /^\s*[[{]/.test(text) ? jsonRows(text) : csvRows(text);
   const gates: TollGateFields[] = [];
-  const badRows: number[] = [];
+  const invalidRows: number[] = [];
   for (const [at, row] of rows.entries()) {
     const gate = gateOf(row);
-    if (gate === null) badRows.push(at + 1);
+    if (gate === null) invalidRows.push(at + 1);
     else gates.push(gate);
   }
-  return { gates, badRows };
+  return { gates, invalidRows };
 }
 
-function jsonRows(text: string): Loose[] {
+function jsonRows(text: string): JsonObject[] {
   const document: unknown = JSON.parse(text);
   return objectsOf(isObject(document) ? document['toll_gates'] : document);
 }
 
 /** Prices are in the columns `rate_<class>_single`, `_return` and `_monthly`, with one `currency`. */
-function csvRows(text: string): Loose[] {
+function csvRows(text: string): JsonObject[] {
   const [header = [], ...rows] = readCsv(text);
   return rows.map((row) => {
     const fields = Object.fromEntries(header.map((name, at) => [name, row[at] ?? '']));
@@ -52,7 +52,7 @@ function csvRows(text: string): Loose[] {
 const textOf = (value: unknown): string | null =>
   typeof value === 'string' && value.trim() !== '' ? value.trim().slice(0, 200) : null;
 
-function gateOf(row: Loose): TollGateFields | null {
+function gateOf(row: JsonObject): TollGateFields | null {
   const position = positionOf(looseNumberOf(row['latitude']), looseNumberOf(row['longitude']));
   const [name, country] = [textOf(row['name']), textOf(row['country'])];
   const rates = objectsOf(row['rates']).map(rateOf);
@@ -75,7 +75,7 @@ function gateOf(row: Loose): TollGateFields | null {
   };
 }
 
-function rateOf(rate: Loose): TollRate | null {
+function rateOf(rate: JsonObject): TollRate | null {
   const amount = (name: string): number | null => {
     const value = looseNumberOf(rate[name]);
     return value !== null && Number.isSafeInteger(value) && value >= 0 ? value : null;

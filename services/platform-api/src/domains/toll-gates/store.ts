@@ -9,7 +9,7 @@ import type { TollGate, TollGateFields } from './schema.ts';
 const collectionName = 'toll_gates';
 const writtenAtOnce = 500;
 
-const gatesIn = (records: RecordStore): Collection<TollGate> => records.collection<TollGate>(collectionName);
+const gateCollection = (records: RecordStore): Collection<TollGate> => records.collection<TollGate>(collectionName);
 
 /** Returns a page of gates. */
 export async function pageOfGates(
@@ -18,14 +18,14 @@ export async function pageOfGates(
 ): Promise<Page<TollGate>> {
   // Matches all ids. Without other conditions the gates are then counted from the keys of the index.
   const filter: object = { $and: [{ _id: { $gt: 0 } }, where] };
-  const found = gatesIn(records).find(filter).sort(toSortOrder(sorting)).skip(paging.offset).limit(paging.limit);
-  const [items, total] = await Promise.all([found.toArray(), gatesIn(records).countDocuments(filter)]);
+  const found = gateCollection(records).find(filter).sort(toSortOrder(sorting)).skip(paging.offset).limit(paging.limit);
+  const [items, total] = await Promise.all([found.toArray(), gateCollection(records).countDocuments(filter)]);
   return { items, total };
 }
 
 /** Returns all gates that match a condition. */
 export const allGates = (records: RecordStore, where: Filter): Promise<TollGate[]> =>
-  gatesIn(records)
+  gateCollection(records)
     .find(where as object)
     .toArray();
 
@@ -56,7 +56,7 @@ export async function replaceGates(
       const _id = await records.nextId(collectionName);
       added.push({ ...gate, key, _id, createdAt: now, updatedAt: now, version: 1 });
     } else if (differs(before, gate)) {
-      await gatesIn(records).updateOne(
+      await gateCollection(records).updateOne(
         { _id: before._id },
         { $set: { ...gate, updatedAt: now }, $inc: { version: 1 } },
       );
@@ -65,9 +65,9 @@ export async function replaceGates(
   }
   for (let at = 0; at < added.length; at += writtenAtOnce) {
     check();
-    await gatesIn(records).insertMany(added.slice(at, at + writtenAtOnce));
+    await gateCollection(records).insertMany(added.slice(at, at + writtenAtOnce));
   }
-  if (gone.length > 0) await gatesIn(records).deleteMany({ _id: { $in: gone } });
+  if (gone.length > 0) await gateCollection(records).deleteMany({ _id: { $in: gone } });
   return { added: added.length, changed, removed: gone.length };
 }
 

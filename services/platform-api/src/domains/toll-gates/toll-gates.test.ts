@@ -10,7 +10,7 @@ import { nearestOnLine } from '../../geometry/lines.ts';
 import type { Position } from '../../geometry/positions.ts';
 import { type Client, PlatformHarness } from '../../testing/platform-harness.ts';
 import { readCsv } from './csv.ts';
-import { loadTollGates } from './load-file.ts';
+import { loadTollGates } from './load-toll-gates.ts';
 import { alongPath, readTollGates } from './rules.ts';
 
 fc.configureGlobal(propertySettings);
@@ -29,7 +29,7 @@ describe('files of toll gates', () => {
 
   it('have prices in columns, and invalid rows are reported', () => {
     const header = 'name,latitude,longitude,country,currency,rate_car_single,rate_car_return,rate_bus_single';
-    const { gates, badRows } = readTollGates(
+    const { gates, invalidRows } = readTollGates(
       [
         header,
         'A,1,2,IN,INR,100,150,',
@@ -39,7 +39,7 @@ describe('files of toll gates', () => {
         'D,1,2,IN,,,,',
       ].join('\n'),
     );
-    expect(badRows).toEqual([2, 3, 4]);
+    expect(invalidRows).toEqual([2, 3, 4]);
     expect(gates).toMatchObject([
       {
         name: 'A',
@@ -61,7 +61,7 @@ describe('files of toll gates', () => {
     expect(readTollGates(JSON.stringify([gate])).gates).toHaveLength(1);
     expect(readTollGates(JSON.stringify({ toll_gates: [gate, { name: 'x' }] }))).toMatchObject({
       gates: [{ name: 'A' }],
-      badRows: [2],
+      invalidRows: [2],
     });
     expect(() => readTollGates('[1,')).toThrow(SyntaxError);
   });

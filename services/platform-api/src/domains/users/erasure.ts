@@ -12,7 +12,7 @@ interface Erasure {
   readonly removedAt: Date;
 }
 
-const erasuresIn = (database: Database) => database.collection<Erasure>('erasures');
+const erasureCollection = (database: Database) => database.collection<Erasure>('erasures');
 
 /**
  * Schedules the erasure of a removed user. The user's record itself, with name, e-mail and phone number, is deleted
@@ -20,7 +20,7 @@ const erasuresIn = (database: Database) => database.collection<Erasure>('erasure
  */
 export async function planErasure({ database }: Pick<Deps, 'database'>, { _id, accountId }: User): Promise<void> {
   const fields = { accountId, removedAt: new Date() };
-  await erasuresIn(database).updateOne({ _id }, { $setOnInsert: fields }, { upsert: true });
+  await erasureCollection(database).updateOne({ _id }, { $setOnInsert: fields }, { upsert: true });
 }
 
 /**
@@ -33,8 +33,11 @@ export async function eraseUsers(
   now = new Date(),
 ): Promise<void> {
   const removedAt = { $lte: new Date(now.getTime() - config.ERASURE_DAYS * dayMs) };
-  for (const { _id: userId, accountId } of await erasuresIn(database).find({ removedAt }).limit(1_000).toArray()) {
+  for (const { _id: userId, accountId } of await erasureCollection(database)
+    .find({ removedAt })
+    .limit(1_000)
+    .toArray()) {
     for (const erase of erasers) await erase({ accountId, userId });
-    await erasuresIn(database).deleteOne({ _id: userId });
+    await erasureCollection(database).deleteOne({ _id: userId });
   }
 }

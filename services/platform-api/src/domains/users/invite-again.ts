@@ -3,7 +3,7 @@ import type { Caller } from '../../access/caller.ts';
 import type { Deps } from '../../platform/deps.ts';
 import { audit } from '../audit/use-cases.ts';
 import { type Invitation, revokeResetTokens, sendInvitation } from '../auth/passwords.ts';
-import { checkMayGive } from './manage.ts';
+import { assertCanAssignRole } from './commands.ts';
 import type { User } from './schema.ts';
 import { findUser } from './use-cases.ts';
 
@@ -19,7 +19,7 @@ export async function inviteAgain(
 ): Promise<{ user: User; invitation: Invitation }> {
   const user = await findUser(deps.records, caller, id);
   if (user === null) throw new AppError('not_found', 'There is no such user.');
-  checkMayGive(caller, user.role);
+  assertCanAssignRole(caller, user.role);
   if (user.passwordHash !== null || user.lastLoginAt !== null || user.disabled)
     throw new AppError('state_conflict', 'The user has accepted an invitation or is disabled.');
   await deps.limits.consume('codes', `invitation:${id}`, context);

@@ -19,12 +19,12 @@ import type { Deps } from '../../platform/deps.ts';
 import { idParams, nameEnum, nullable } from '../../platform/schemas.ts';
 import { substringFilter } from '../../store/account-repository.ts';
 import { type Invitation, sendInvitation } from '../auth/passwords.ts';
+import { createUser, deleteUser, listUsers, updateUser } from './commands.ts';
 import { email, language, password, personName, phoneNumber, timezone } from './fields.ts';
 import type { UserHooks } from './hooks.ts';
 import { inviteAgain } from './invite-again.ts';
-import { editUser, listUsers, makeUser, removeUser } from './manage.ts';
 import { createdUserSchema, toUserResponse, userSchema } from './responses.ts';
-import { givenBy } from './rules.ts';
+import { assignableRoles } from './rules.ts';
 import type { User } from './schema.ts';
 import { findUser } from './use-cases.ts';
 
@@ -35,7 +35,7 @@ const assignableRole = Type.Unsafe<Role>({
   type: 'string',
   enum: [...roles],
   description: "A role that the caller's role may assign; `x-roles-by-caller` lists them.",
-  'x-roles-by-caller': givenBy,
+  'x-roles-by-caller': assignableRoles,
 });
 
 const createBody = Type.Object({
@@ -139,7 +139,7 @@ const writeRoutes = (deps: Deps, hooks: UserHooks): PlatformRoute[] => [
     response: singleSchema(createdUserSchema),
     extraSuccesses: { 201: 'Created; `Location` is the path of the user.' },
     errors: { 409: 'The e-mail or phone number is taken.' },
-    handle: async ({ body, context }) => created(deps, await makeUser(deps, getCaller(context), body)),
+    handle: async ({ body, context }) => created(deps, await createUser(deps, getCaller(context), body)),
   }),
   platformRoute({
     method: 'post',
@@ -156,7 +156,7 @@ const writeRoutes = (deps: Deps, hooks: UserHooks): PlatformRoute[] => [
     extraSuccesses: { 201: 'Created; `invitation` says whether the invitation was sent.' },
     errors: { 409: 'The e-mail is taken.' },
     handle: async ({ body, context }) =>
-      created(deps, await makeUser(deps, getCaller(context), { ...body, name: body.name ?? body.email })),
+      created(deps, await createUser(deps, getCaller(context), { ...body, name: body.name ?? body.email })),
   }),
   platformRoute({
     method: 'post',
@@ -191,7 +191,7 @@ const writeRoutes = (deps: Deps, hooks: UserHooks): PlatformRoute[] => [
       ...versionMismatchErrors,
     },
     handle: async ({ params, body, context }) =>
-      found(await editUser(deps, getCaller(context), params.id, body, hooks, parseIfMatch(context))),
+      found(await updateUser(deps, getCaller(context), params.id, body, hooks, parseIfMatch(context))),
   }),
   platformRoute({
     method: 'delete',
@@ -205,7 +205,7 @@ const writeRoutes = (deps: Deps, hooks: UserHooks): PlatformRoute[] => [
     response: singleSchema(userSchema),
     errors: { 409: 'The user is the last owner of the account.', ...versionMismatchErrors },
     handle: async ({ params, context }) =>
-      found(await removeUser(deps, getCaller(context), params.id, hooks, parseIfMatch(context))),
+      found(await deleteUser(deps, getCaller(context), params.id, hooks, parseIfMatch(context))),
   }),
 ];
 

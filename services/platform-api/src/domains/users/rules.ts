@@ -46,7 +46,7 @@ export function checkTimezone(name: string | undefined): void {
 }
 
 /** The roles that users of a role may assign, and whose users they may manage. */
-export const givenBy: Readonly<Record<Role, readonly Role[]>> = {
+export const assignableRoles: Readonly<Record<Role, readonly Role[]>> = {
   superadmin: roles,
   dealer: [],
   owner: ['owner', 'admin', 'manager', 'viewer', 'driver'],

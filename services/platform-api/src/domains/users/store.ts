@@ -2,7 +2,7 @@ import { AccountRepository, type Scope } from '../../store/account-repository.ts
 import type { NewRecord, RecordStore } from '../../store/record-store.ts';
 import type { User } from './schema.ts';
 
-export const usersIn = (records: RecordStore): AccountRepository<User> =>
+export const userCollection = (records: RecordStore): AccountRepository<User> =>
   new AccountRepository<User>(records, 'users', { unique: { email: 'system', phoneNumber: 'system' } });
 
 /** Finds a user of any account: log-ins do not know the account yet. */
@@ -74,4 +74,4 @@ export async function findNamesAnywhere(
 }
 
 export const removeUserRecord = (records: RecordStore, scope: Scope, id: number): Promise<User | null> =>
-  usersIn(records).remove(scope, id);
+  userCollection(records).remove(scope, id);

@@ -11,19 +11,20 @@ import {
   markPhoneVerified,
   spendStoredRecoveryCode,
   spendTotpStep,
-  usersIn,
+  userCollection,
 } from './store.ts';
 
 /** Returns the user of an account by id, or null. */
 export const findUser = (records: RecordStore, scope: Scope, id: number): Promise<User | null> =>
-  usersIn(records).find(scope, id);
+  userCollection(records).find(scope, id);
 
 /** Returns those of the ids that are users of an account. */
 export const findUsers = (records: RecordStore, scope: Scope, ids: readonly number[]): Promise<User[]> =>
-  usersIn(records).findMany(scope, ids);
+  userCollection(records).findMany(scope, ids);
 
 /** Returns all users of an account. */
-export const usersOfAccount = (records: RecordStore, scope: Scope): Promise<User[]> => usersIn(records).all(scope);
+export const usersOfAccount = (records: RecordStore, scope: Scope): Promise<User[]> =>
+  userCollection(records).all(scope);
 
 /** Returns the user with an e-mail in its normal form, in any account. */
 export const findByEmail = (records: RecordStore, email: string): Promise<User | null> =>
@@ -35,7 +36,7 @@ export const findByPhone = (records: RecordStore, phoneNumber: string): Promise<
 
 /** Inserts a user; throws 409 `duplicate` if the e-mail or phone number is taken. */
 export const recordUser = (records: RecordStore, scope: Scope, user: NewAccountRecord<User>): Promise<User> =>
-  usersIn(records).insert(scope, user);
+  userCollection(records).insert(scope, user);
 
 /** Inserts the first owner of an account, or returns the one that another replica has just inserted. */
 export const recordFirstOwner = (
@@ -47,7 +48,7 @@ export const recordFirstOwner = (
 
 /** Returns the account's oldest active owner. */
 export async function firstOwner(records: RecordStore, scope: Scope): Promise<User | null> {
-  const { items } = await usersIn(records).list(scope, {
+  const { items } = await userCollection(records).list(scope, {
     where: { role: 'owner', disabled: false },
     sorting: { field: 'id', direction: 1 },
     paging: { limit: 1, offset: 0, page: 1 },
@@ -57,16 +58,16 @@ export async function firstOwner(records: RecordStore, scope: Scope): Promise<Us
 
 /** Returns true if the account has another active owner. */
 export const hasOtherOwner = async (records: RecordStore, scope: Scope, id: number): Promise<boolean> =>
-  (await usersIn(records).count(scope, { role: 'owner', disabled: false, _id: { $ne: id } })) > 0;
+  (await userCollection(records).count(scope, { role: 'owner', disabled: false, _id: { $ne: id } })) > 0;
 
 /** Records a log-in; returns its time. */
-export async function noteLogIn(records: RecordStore, id: number, now = new Date()): Promise<Date> {
+export async function recordLogIn(records: RecordStore, id: number, now = new Date()): Promise<Date> {
   await markLoggedIn(records, id, now);
   return now;
 }
 
 /** Records that a user has verified a phone number. */
-export const notePhoneVerified = (
+export const recordPhoneVerified = (
   records: RecordStore,
   id: number,
   phoneNumber: string,
@@ -88,15 +89,15 @@ export const changeUser = (
   id: number,
   change: Change<User>,
   expectedVersion?: number,
-): Promise<User | null> => usersIn(records).update(scope, id, change, expectedVersion);
+): Promise<User | null> => userCollection(records).update(scope, id, change, expectedVersion);
 
 /** Returns the user with an id in any account. Only for sharing, which crosses accounts. */
-export const findAnywhere = (records: RecordStore, id: number): Promise<User | null> => findUserAnywhere(records, id);
+export const findUserById = (records: RecordStore, id: number): Promise<User | null> => findUserAnywhere(records, id);
 
 /** Disables all users of a deleted account; returns their ids. */
 export async function disableUsers(records: RecordStore, scope: Scope): Promise<number[]> {
-  await usersIn(records).updateMany(scope, { disabled: false }, { $set: { disabled: true } });
-  return (await usersIn(records).project(scope, [])).map(({ _id }) => _id);
+  await userCollection(records).updateMany(scope, { disabled: false }, { $set: { disabled: true } });
+  return (await userCollection(records).project(scope, [])).map(({ _id }) => _id);
 }
 
 /** A user who is named in a record of an account. */

@@ -53,4 +53,4 @@ function toVehiclesResponse(groupId: number, { of, populated }: Members): GroupR
 }
 
 const countVehicles = (groupId: number, tree: GroupTree, { of }: Members): number =>
-  new Set(tree.withBelow(groupId).flatMap(({ _id }) => of(_id))).size;
+  new Set(tree.descendants(groupId).flatMap(({ _id }) => of(_id))).size;

@@ -12,7 +12,7 @@ import { getCaller } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
 import type { Deps } from '../../platform/deps.ts';
 import { idParams } from '../../platform/schemas.ts';
-import { createGroup, deleteGroup, updateGroup } from './changes.ts';
+import { createGroup, deleteGroup, updateGroup } from './commands.ts';
 import {
   createGroupBody,
   deleteGroupQuery,

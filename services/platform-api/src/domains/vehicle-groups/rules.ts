@@ -48,7 +48,7 @@ export class GroupTree<T extends GroupNode = GroupNode> {
   }
 
   /** Returns the group and all below it, parents before children. */
-  withBelow(id: number): T[] {
+  descendants(id: number): T[] {
     const root = this.#nodes.get(id);
     const found = new Set(root === undefined ? [] : [root]);
     for (const node of found) for (const child of this.childrenOf(node._id)) found.add(child);
@@ -56,7 +56,7 @@ export class GroupTree<T extends GroupNode = GroupNode> {
   }
 
   /** Returns the group and all above it, outermost last. */
-  withAbove(id: number): T[] {
+  ancestors(id: number): T[] {
     const found = new Set<T>();
     let node = this.#nodes.get(id);
     while (node !== undefined && !found.has(node)) {
@@ -67,14 +67,16 @@ export class GroupTree<T extends GroupNode = GroupNode> {
   }
 
   /** Returns the number of levels from a group downwards, including itself. */
-  heightOf(id: number): number {
+  height(id: number): number {
     let height = 0;
-    const seen = new Set<number>();
+    const visibility = new Set<number>();
     let level = this.has(id) ? [id] : [];
     while (level.length > 0) {
       height += 1;
-      for (const each of level) seen.add(each);
-      level = level.flatMap((each) => this.childrenOf(each).map(({ _id }) => _id)).filter((each) => !seen.has(each));
+      for (const each of level) visibility.add(each);
+      level = level
+        .flatMap((each) => this.childrenOf(each).map(({ _id }) => _id))
+        .filter((each) => !visibility.has(each));
     }
     return height;
   }
@@ -84,14 +86,14 @@ export class GroupTree<T extends GroupNode = GroupNode> {
  * Throws if a group would be inside itself (409 `group_cycle`) or too deep (409 `group_depth`). `id` is null for a new
  * group.
  */
-export function checkPlace(tree: GroupTree, id: number | null, parent: number | null): void {
+export function assertValidParent(tree: GroupTree, id: number | null, parent: number | null): void {
   if (parent === null) return;
-  const above = tree.withAbove(parent);
+  const above = tree.ancestors(parent);
   if (id !== null && above.some(({ _id }) => _id === id))
     throw new AppError('group_cycle', 'A group cannot be moved into itself or into a group below it.', {
       details: [{ path: '/parent_group', message: 'is the group itself or a group below it' }],
     });
-  if (above.length + (id === null ? 1 : tree.heightOf(id)) > maxDepth)
+  if (above.length + (id === null ? 1 : tree.height(id)) > maxDepth)
     throw new AppError('group_depth', `Groups can be nested at most ${maxDepth} levels deep.`, {
       details: [{ path: '/parent_group', message: `is too deep: at most ${maxDepth} levels are allowed` }],
     });
@@ -101,7 +103,7 @@ export function checkPlace(tree: GroupTree, id: number | null, parent: number | 
 export const siblingKey = (parent: number | null, name: string): string => `${parent ?? 0}/${name}`;
 
 /** Returns the name, with ` (2)`, ` (3)` … if a sibling has it. */
-export function freeName(name: string, taken: ReadonlySet<string>): string {
+export function uniqueName(name: string, taken: ReadonlySet<string>): string {
   for (let n = 2, free = name; ; n += 1) {
     if (!taken.has(free)) return free;
     const suffix = ` (${n})`;

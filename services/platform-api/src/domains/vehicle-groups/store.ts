@@ -3,7 +3,7 @@ import { AccountRepository } from '../../store/account-repository.ts';
 import type { RecordStore } from '../../store/record-store.ts';
 import type { VehicleGroup } from './schema.ts';
 
-export const groupsIn = (records: RecordStore): AccountRepository<VehicleGroup> =>
+export const groupCollection = (records: RecordStore): AccountRepository<VehicleGroup> =>
   new AccountRepository<VehicleGroup>(records, 'vehicle_groups', { unique: { siblingKey: 'account' } });
 
 /** Translates the error of a taken sibling key to one of the name. */

@@ -9,7 +9,7 @@ import { visibleVehicles } from '../vehicles/visibility.ts';
 import { type Members, toFoldersResponse, toGroupResponse } from './responses.ts';
 import { GroupTree } from './rules.ts';
 import { type Folder, type GroupResponse, isOn, type ListGroupsQuery, type SubGroupsQuery } from './schema.ts';
-import { groupsIn } from './store.ts';
+import { groupCollection } from './store.ts';
 
 /** Dependencies of reading groups. */
 export type Parts = Pick<Deps, 'records' | 'redis' | 'log' | 'thresholds'>;
@@ -20,12 +20,12 @@ const sortFields: Readonly<Record<string, string>> = { created_at: 'createdAt', 
  * Vehicles by group, and the groups that the caller may see. Users with the role driver see only those of their own
  * vehicles.
  */
-interface Seen extends Omit<Members, 'populated'> {
+interface GroupVisibility extends Omit<Members, 'populated'> {
   /** Filter of groups. */
   readonly where: Filter;
 }
 
-async function seenBy(deps: Parts, caller: Caller): Promise<Seen> {
+async function groupVisibility(deps: Parts, caller: Caller): Promise<GroupVisibility> {
   if (caller.role !== 'driver') {
     const byGroup = idsByGroup(await groupedVehicles(deps, caller));
     const isNamed = (): boolean => true;
@@ -55,15 +55,15 @@ function idsByGroup(vehicles: readonly Pick<Vehicle, '_id' | 'groupIds'>[]): Map
   return byGroup;
 }
 
-async function membersOf(
+async function readMembers(
   deps: Parts,
   caller: Caller,
-  seen: Seen,
+  visibility: GroupVisibility,
   groupIds: readonly number[] | null,
 ): Promise<Members> {
-  if (groupIds === null) return { ...seen, populated: null };
-  const ids = new Set(groupIds.flatMap((id) => seen.of(id)));
-  return { ...seen, populated: await findVehicleSummaries(deps, caller, [...ids]) };
+  if (groupIds === null) return { ...visibility, populated: null };
+  const ids = new Set(groupIds.flatMap((id) => visibility.of(id)));
+  return { ...visibility, populated: await findVehicleSummaries(deps, caller, [...ids]) };
 }
 
 /** Returns a page of the groups. */
@@ -73,8 +73,8 @@ export const listGroups = async (
   query: ListGroupsQuery,
   paging: Pagination,
 ): Promise<Page<GroupResponse>> => {
-  const seen = await seenBy(deps, caller);
-  return pageOfGroups(deps, caller, seen, { ...query, isPopulated: isOn(query.populateVehicles) }, paging);
+  const visibility = await groupVisibility(deps, caller);
+  return pageOfGroups(deps, caller, visibility, { ...query, isPopulated: isOn(query.populateVehicles) }, paging);
 };
 
 /** Returns a page of the groups below one, or null if that group does not exist. */
@@ -85,26 +85,27 @@ export async function listSubGroups(
   query: SubGroupsQuery,
   paging: Pagination,
 ): Promise<Page<GroupResponse> | null> {
-  const seen = await seenBy(deps, caller);
-  if ((await groupsIn(deps.records).findOne(caller, { $and: [{ _id: id }, seen.where] })) === null) return null;
-  const tree = new GroupTree(await groupsIn(deps.records).project(caller, ['parentGroup']));
-  const below = isOn(query.recursive) ? tree.withBelow(id).slice(1) : tree.childrenOf(id);
+  const visibility = await groupVisibility(deps, caller);
+  if ((await groupCollection(deps.records).findOne(caller, { $and: [{ _id: id }, visibility.where] })) === null)
+    return null;
+  const tree = new GroupTree(await groupCollection(deps.records).project(caller, ['parentGroup']));
+  const below = isOn(query.recursive) ? tree.descendants(id).slice(1) : tree.childrenOf(id);
   const where = { _id: { $in: below.map((group) => group._id) } };
-  return pageOfGroups(deps, caller, seen, { sort: query.sort, isPopulated: false, where }, paging);
+  return pageOfGroups(deps, caller, visibility, { sort: query.sort, isPopulated: false, where }, paging);
 }
 
 async function pageOfGroups(
   deps: Parts,
   caller: Caller,
-  seen: Seen,
+  visibility: GroupVisibility,
   requested: { sort?: string | undefined; query?: string | undefined; isPopulated: boolean; where?: Filter },
   paging: Pagination,
 ): Promise<Page<GroupResponse>> {
-  const groups = groupsIn(deps.records);
+  const groups = groupCollection(deps.records);
   const { field, direction } = parseSort(requested.sort);
   const [{ items, total }, nodes] = await Promise.all([
     groups.list(caller, {
-      where: { $and: [seen.where, substringFilter(requested.query, ['name']), requested.where ?? {}] },
+      where: { $and: [visibility.where, substringFilter(requested.query, ['name']), requested.where ?? {}] },
       sorting: { field: sortFields[field] ?? field, direction },
       paging,
     }),
@@ -112,16 +113,19 @@ async function pageOfGroups(
   ]);
   const tree = new GroupTree(nodes);
   const ids = items.map(({ _id }) => _id);
-  const members = await membersOf(deps, caller, seen, requested.isPopulated ? ids : null);
+  const members = await readMembers(deps, caller, visibility, requested.isPopulated ? ids : null);
   return { items: items.map((group) => toGroupResponse(group, tree, members)), total };
 }
 
 /** Returns the whole tree that the caller may see. */
 export async function folderView(deps: Parts, caller: Caller, isPopulated: boolean): Promise<Folder[]> {
-  const seen = await seenBy(deps, caller);
-  const groups = await groupsIn(deps.records).all(caller, seen.where);
+  const visibility = await groupVisibility(deps, caller);
+  const groups = await groupCollection(deps.records).all(caller, visibility.where);
   const ids = groups.map(({ _id }) => _id);
-  return toFoldersResponse(new GroupTree(groups), await membersOf(deps, caller, seen, isPopulated ? ids : null));
+  return toFoldersResponse(
+    new GroupTree(groups),
+    await readMembers(deps, caller, visibility, isPopulated ? ids : null),
+  );
 }
 
 /** Returns a group with the ids of its direct children, or null. */
@@ -130,18 +134,18 @@ export async function readGroup(
   caller: Caller,
   id: number,
 ): Promise<(GroupResponse & { sub_groups: number[] }) | null> {
-  const groups = groupsIn(deps.records);
-  const seen = await seenBy(deps, caller);
-  const group = await groups.findOne(caller, { $and: [{ _id: id }, seen.where] });
+  const groups = groupCollection(deps.records);
+  const visibility = await groupVisibility(deps, caller);
+  const group = await groups.findOne(caller, { $and: [{ _id: id }, visibility.where] });
   if (group === null) return null;
   const tree = new GroupTree(await groups.project(caller, ['parentGroup']));
   const children = tree.childrenOf(id).map(({ _id }) => _id);
-  const subGroups = children.filter(seen.isGroupNamed).sort((a, b) => a - b);
-  return { ...toGroupResponse(group, tree, { ...seen, populated: null }), sub_groups: subGroups };
+  const subGroups = children.filter(visibility.isGroupNamed).sort((a, b) => a - b);
+  return { ...toGroupResponse(group, tree, { ...visibility, populated: null }), sub_groups: subGroups };
 }
 
 /** Returns a group that has just been written; throws 404 if it was deleted concurrently. */
-export async function readAgain(deps: Parts, caller: Caller, id: number): Promise<GroupResponse> {
+export async function readWritten(deps: Parts, caller: Caller, id: number): Promise<GroupResponse> {
   const group = await readGroup(deps, caller, id);
   if (group === null) throw groupNotFound(id);
   const { sub_groups: _subGroups, ...response } = group;

@@ -5,6 +5,7 @@ import { type PlatformRoute, platformRoute } from '../../access/platform-route.t
 import type { Deps } from '../../platform/deps.ts';
 import { noSubscription } from '../billing/schema.ts';
 import { vehicleResponseSchema } from '../vehicles/schema.ts';
+import { listSharedUsers, listSharedVehicles, searchUser, shareVehicles, unshareVehicles } from './commands.ts';
 import {
   foundUser,
   removedShares,
@@ -17,7 +18,6 @@ import {
   unshareBody,
   userIdParams,
 } from './schema.ts';
-import { listSharedUsers, listSharedVehicles, searchUser, shareVehicles, unshareVehicles } from './share-vehicles.ts';
 
 const tags = ['Sharing'];
 const access = { permission: 'sharing' } as const;

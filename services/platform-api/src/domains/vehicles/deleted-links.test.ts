@@ -9,8 +9,8 @@ import { driverCollection } from '../drivers/store.ts';
 import { createDriver, updateDriver } from '../drivers/use-cases.ts';
 import { geofenceCollection } from '../geofences/store.ts';
 import { linkRoutes } from '../planned-routes/links.ts';
-import { createGroup, updateGroup } from '../vehicle-groups/changes.ts';
-import { createVehicle, updateVehicle } from './changes.ts';
+import { createGroup, updateGroup } from '../vehicle-groups/commands.ts';
+import { createVehicle, updateVehicle } from './commands.ts';
 
 jest.setTimeout(60_000);
 

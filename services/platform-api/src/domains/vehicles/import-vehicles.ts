@@ -1,6 +1,6 @@
 import { AppError, compileBody, describeErrors } from '@fleet/service-kit';
 import type { Caller } from '../../access/caller.ts';
-import { type ChangeDeps, changeVehicle, insertVehicle } from './changes.ts';
+import { type ChangeDeps, changeVehicle, insertVehicle } from './commands.ts';
 import type { VehicleHooks } from './hooks.ts';
 import type { ImportResponse, ImportRowResponse } from './import-schema.ts';
 import { normalizeVehicleNo } from './rules.ts';

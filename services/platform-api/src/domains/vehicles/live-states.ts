@@ -1,7 +1,7 @@
 import type { Logger } from '@fleet/service-kit';
 import { type DeviceState, type Redis, readDevices } from '@fleet/storage';
 import type { VehicleThresholds } from '../../platform/thresholds.ts';
-import { lastLocationsIfKnown } from '../last-positions/queries.ts';
+import { findLastLocations } from '../last-positions/queries.ts';
 import { toLocationResponse } from '../last-positions/responses.ts';
 import { deriveState, deriveStateSince, lastReceivedMs } from '../last-positions/rules.ts';
 import type { LastLocation } from '../last-positions/schema.ts';
@@ -38,7 +38,7 @@ export async function readLiveStates(
   atMs = Date.now(),
 ): Promise<Map<string, VehicleLiveState>> {
   try {
-    const [devices, locations] = await Promise.all([readDevices(deps.redis, imeis), lastLocationsIfKnown(deps, imeis)]);
+    const [devices, locations] = await Promise.all([readDevices(deps.redis, imeis), findLastLocations(deps, imeis)]);
     const derive = (imei: string): VehicleLiveState =>
       deriveLiveState(devices.get(imei), locations.get(imei), atMs, deps.thresholds);
     return new Map(imeis.map((imei) => [imei, derive(imei)]));

@@ -11,7 +11,7 @@ import { getCaller } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
 import type { Deps } from '../../platform/deps.ts';
 import { vehicleIdParams } from '../../platform/schemas.ts';
-import { changeOwner, createVehicle, deleteVehicle, readVehicle, updateVehicle } from './changes.ts';
+import { changeOwner, createVehicle, deleteVehicle, readVehicle, updateVehicle } from './commands.ts';
 import type { VehicleHooks } from './hooks.ts';
 import { importBody, importResponse } from './import-schema.ts';
 import { importVehicles } from './import-vehicles.ts';

@@ -7,7 +7,7 @@ import { compareRecords } from '../../store/union-page.ts';
 import type { SubscriptionResponse } from '../billing/schema.ts';
 import { findSubscriptions } from '../billing/subscriptions.ts';
 import { travelledKm } from '../positions/travelled.ts';
-import { groupWithBelow } from '../vehicle-groups/links.ts';
+import { groupAndDescendantIds } from '../vehicle-groups/queries.ts';
 import { findDevices, withDeviceDetails } from './devices.ts';
 import { readLiveStates } from './live-states.ts';
 import { toVehicleResponse } from './responses.ts';
@@ -97,7 +97,7 @@ async function toFilters(deps: VehicleDeps, caller: Viewer, query: ListVehiclesQ
   // filter.
   if (query.driver_id !== undefined) filters.push({ accountId, driverId: query.driver_id });
   if (query.group_id !== undefined)
-    filters.push({ accountId, groupIds: { $in: await groupWithBelow(deps, caller, query.group_id) } });
+    filters.push({ accountId, groupIds: { $in: await groupAndDescendantIds(deps, caller, query.group_id) } });
   return filters;
 }
 

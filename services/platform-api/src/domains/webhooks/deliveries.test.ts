@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@je
 import { MessageRefusedError } from '../../providers/message-sender.ts';
 import { startFakeDispatcher } from '../../testing/fake-dispatcher.ts';
 import { type Client, PlatformHarness, type TestUser } from '../../testing/platform-harness.ts';
-import { notificationsIn } from '../notifications/store.ts';
+import { notificationCollection } from '../notifications/store.ts';
 import { notifyOwner } from './owner-notices.ts';
 import { webhookRepository } from './store.ts';
 
@@ -298,7 +298,7 @@ describe('owner of a failing webhook', () => {
     };
     for (let i = 0; i < 2; i += 1)
       expect(await request(harness.bus, notifyWebhookOwner, published, { timeoutMs: 10_000 })).toEqual({ told: true });
-    const found = await notificationsIn(harness.records).all(user, { vehicleId: vehicle.data.id });
+    const found = await notificationCollection(harness.records).all(user, { vehicleId: vehicle.data.id });
     expect(found).toMatchObject([{ type: 'webhook_disabled', timestamp: notice.atMs, vehicleId: vehicle.data.id }]);
     expect(JSON.parse(found[0]?.attributes ?? '')).toMatchObject({
       webhook_id: webhookId,

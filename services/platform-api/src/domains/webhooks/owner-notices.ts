@@ -2,7 +2,7 @@ import type { notifyWebhookOwner } from '@fleet/bus';
 import type { Static } from 'typebox';
 import type { Deps } from '../../platform/deps.ts';
 import { MessageRefusedError } from '../../providers/message-sender.ts';
-import { lastLocationsIfKnown } from '../last-positions/queries.ts';
+import { findLastLocations } from '../last-positions/queries.ts';
 import { findUser } from '../users/use-cases.ts';
 import { vehiclesById } from '../vehicles/use-cases.ts';
 import type { Webhook } from './schema.ts';
@@ -49,7 +49,7 @@ async function createNotification(
   // A vehicle that was deleted, or is of another account now, gets no notification.
   if (vehicle === undefined) return;
   const { _id: id, imei } = vehicle;
-  const location = imei === null ? undefined : (await lastLocationsIfKnown(deps, [imei])).get(imei);
+  const location = imei === null ? undefined : (await findLastLocations(deps, [imei])).get(imei);
   const { percent, reason, failingSinceMs } = notice;
   await deps.notifications.raise([
     {

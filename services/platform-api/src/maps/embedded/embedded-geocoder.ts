@@ -8,7 +8,7 @@ import {
 } from '../providers.ts';
 import { type BuiltInPlace, BuiltInPlaces, labelOf } from './places.ts';
 import { plusCodeOf, positionOfPlusCode } from './plus-codes.ts';
-import { likeness, TrigramIndex } from './trigrams.ts';
+import { similarity, TrigramIndex } from './trigrams.ts';
 
 /** A place that the account knows: a geofence, a waypoint, an address from an earlier look-up. */
 export interface OwnPlace {
@@ -105,7 +105,7 @@ function compare(a: Candidate, b: Candidate, near: Position | undefined): number
  * resemble the name.
  */
 const scoreOf = (text: string, name: string, label: string, contained: number): number =>
-  0.6 * contained + 0.4 * Math.max(likeness(text, name), likeness(text, label));
+  0.6 * contained + 0.4 * Math.max(similarity(text, name), similarity(text, label));
 
 function builtInCandidate(place: BuiltInPlace, text: string, contained: number): Candidate {
   const label = labelOf(place);

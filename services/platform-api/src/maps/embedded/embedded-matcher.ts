@@ -2,9 +2,9 @@ import type { LimitFunction } from 'p-limit';
 import { boundsOverlap, computeBounds } from '../../geometry/bounds.ts';
 import type { Position } from '../../geometry/positions.ts';
 import type { MatchedPoint, MatchedTrace, TracePoint } from '../providers.ts';
-import { Effort } from './effort.ts';
 import { matchTrace, roadWithinM } from './map-matching.ts';
 import { RoadNetwork } from './road-network.ts';
+import { SearchBudget } from './search-budget.ts';
 import { searchLimit } from './search-limit.ts';
 
 /** Matches traces to the roads of a file, and to the account's own routes wherever the file has no road nearby. */
@@ -21,8 +21,8 @@ export class EmbeddedMatcher {
   async match(trace: readonly TracePoint[], ownPaths: readonly (readonly Position[])[]): Promise<MatchedTrace> {
     const network = await this.#network();
     // The time includes the wait for other searches.
-    const effort = new Effort();
-    const onRoads = await this.#limit(() => matchTrace(network, trace, effort));
+    const budget = new SearchBudget();
+    const onRoads = await this.#limit(() => matchTrace(network, trace, budget));
     if (onRoads.points.every(({ isMatched }) => isMatched)) return onRoads;
     const left = trace.filter((_point, at) => onRoads.points[at]?.isMatched === false);
     const around = computeBounds(
@@ -34,7 +34,7 @@ export class EmbeddedMatcher {
     const paths = await RoadNetwork.build(
       near.map((line) => ({ line, name: null, maxSpeedKmh: null, isOneWay: false })),
     );
-    const onPaths = await this.#limit(() => matchTrace(paths, left, effort));
+    const onPaths = await this.#limit(() => matchTrace(paths, left, budget));
     const rest = [...onPaths.points];
     const share = left.length / trace.length;
     return {

@@ -2,8 +2,8 @@ import type { LimitFunction } from 'p-limit';
 import { bothEnds, joinLines } from '../../geometry/lines.ts';
 import { bearingDeg, compassPoint, distanceM, type Position } from '../../geometry/positions.ts';
 import type { DrawnRoute, Profile, RouteQuery, Router, RouteStep } from '../providers.ts';
-import { Effort } from './effort.ts';
 import type { OnRoad, RoadNetwork, Segment } from './road-network.ts';
+import { SearchBudget } from './search-budget.ts';
 import { searchLimit } from './search-limit.ts';
 import { type Cost, type Driven, findPaths } from './shortest-path.ts';
 
@@ -31,8 +31,8 @@ export class EmbeddedRouter implements Router {
   async route({ waypoints, profile }: RouteQuery): Promise<DrawnRoute[]> {
     const network = await this.#network();
     // The time includes the wait for other searches.
-    const effort = new Effort();
-    const found = await this.#limit(() => overRoads(network, waypoints, profile, effort));
+    const budget = new SearchBudget();
+    const found = await this.#limit(() => overRoads(network, waypoints, profile, budget));
     return [found ?? straightLine(waypoints)];
   }
 }
@@ -54,7 +54,7 @@ async function overRoads(
   network: RoadNetwork,
   waypoints: readonly Position[],
   profile: Profile,
-  effort: Effort,
+  budget: SearchBudget,
 ): Promise<DrawnRoute | null> {
   const cost = byTime(profile, Math.max(defaultKmh, network.fastestKmh ?? 0));
   const stops: OnRoad[] = [];
@@ -66,7 +66,7 @@ async function overRoads(
   const lines: Position[][] = [];
   const driven: Driven[] = [];
   for (const [at, stop] of stops.slice(1).entries()) {
-    const [path] = await findPaths(network, stops[at] as OnRoad, [stop], cost, effort);
+    const [path] = await findPaths(network, stops[at] as OnRoad, [stop], cost, budget);
     if (path === null || path === undefined) return null;
     lines.push([...path.line]);
     driven.push(...path.driven);

@@ -6,7 +6,6 @@ import * as fc from 'fast-check';
 import { lineLengthM, nearestOnLine } from '../../geometry/lines.ts';
 import { destination, distanceM, type Position } from '../../geometry/positions.ts';
 import { lineOf } from '../matched-line.ts';
-import { Effort } from './effort.ts';
 import { EmbeddedGeocoder, type OwnPlace } from './embedded-geocoder.ts';
 import { EmbeddedMatcher } from './embedded-matcher.ts';
 import { EmbeddedRouter } from './embedded-router.ts';
@@ -15,8 +14,9 @@ import { BuiltInPlaces } from './places.ts';
 import { plusCodeOf, positionOfPlusCode } from './plus-codes.ts';
 import { readRoads } from './road-file.ts';
 import { type OnRoad, type Road, RoadNetwork } from './road-network.ts';
+import { SearchBudget } from './search-budget.ts';
 import { byLength, findPaths } from './shortest-path.ts';
-import { likeness, trigramsOf } from './trigrams.ts';
+import { similarity, trigramsOf } from './trigrams.ts';
 
 fc.configureGlobal(propertySettings);
 
@@ -60,8 +60,8 @@ describe('trigrams', () => {
   it('equal those of pg_trgm, without accents and case', () => {
     expect([...trigramsOf('Cät')].sort()).toEqual(['  c', ' ca', 'at ', 'cat']);
     expect([...trigramsOf('ca', true)].sort()).toEqual(['  c', ' ca']);
-    expect(likeness('word', 'two words')).toBeCloseTo(4 / 11, 5);
-    expect(likeness('', '')).toBe(0);
+    expect(similarity('word', 'two words')).toBeCloseTo(4 / 11, 5);
+    expect(similarity('', '')).toBe(0);
   });
 });
 
@@ -355,11 +355,11 @@ describe('distant positions in a large network', () => {
     expect(await turnsDuring(RoadNetwork.build(grid(size, 100)))).toBeGreaterThan(2);
   });
 
-  it('matches each point separately once the effort is spent', async () => {
+  it('matches each point separately once the budget is spent', async () => {
     const far = [here, there, here].map((position) => ({ position }));
     // Limited by steps, and by time.
-    for (const effort of [new Effort(1_000), new Effort(1_000_000, 0)]) {
-      const { points } = await matchTrace(await network, far, effort);
+    for (const budget of [new SearchBudget(1_000), new SearchBudget(1_000_000, 0)]) {
+      const { points } = await matchTrace(await network, far, budget);
       expect(points.map(({ isMatched, leg }) => [isMatched, leg.length])).toEqual([
         [true, 1],
         [true, 1],

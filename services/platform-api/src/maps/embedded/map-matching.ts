@@ -1,8 +1,8 @@
 import { setImmediate as otherWork } from 'node:timers/promises';
 import { distanceM, type Position } from '../../geometry/positions.ts';
 import { type MatchedPoint, type MatchedTrace, type TracePoint, unmatched } from '../providers.ts';
-import { Effort } from './effort.ts';
 import type { OnRoad, RoadNetwork } from './road-network.ts';
+import { SearchBudget } from './search-budget.ts';
 import { byLength, findPaths } from './shortest-path.ts';
 
 /** GPS error: standard deviation of the distance to the road. */
@@ -37,12 +37,12 @@ interface Layer {
 /**
  * Finds the road under a trace: the most likely chain of positions on roads (Viterbi over a hidden Markov model, after
  * Newson and Krumm 2009). Points without a road are left out of the chain. A new chain starts where no route continues,
- * or where points are so far apart that the effort is spent.
+ * or where points are so far apart that the budget is spent.
  */
 export async function matchTrace(
   network: RoadNetwork,
   trace: readonly TracePoint[],
-  effort = new Effort(),
+  budget = new SearchBudget(),
 ): Promise<MatchedTrace> {
   const points = trace.map(({ position }): MatchedPoint => unmatched(position));
   let chain: Layer[] = [];
@@ -55,7 +55,7 @@ export async function matchTrace(
     const places = network.near(point.position, roadWithinM, candidatesAtMost);
     if (places.length === 0) continue;
     const last = chain.at(-1);
-    const states = last === undefined ? [] : await onwards(network, last, trace, { point, places, effort });
+    const states = last === undefined ? [] : await onwards(network, last, trace, { point, places, budget });
     if (states.length === 0) {
       finish();
       chain.push({ at, states: places.map((place) => startAt(place, point)) });
@@ -79,13 +79,13 @@ async function onwards(
   network: RoadNetwork,
   last: Layer,
   trace: readonly TracePoint[],
-  { point, places, effort }: { point: TracePoint; places: readonly OnRoad[]; effort: Effort },
+  { point, places, budget }: { point: TracePoint; places: readonly OnRoad[]; budget: SearchBudget },
 ): Promise<State[]> {
   const straightM = distanceM((trace[last.at] as TracePoint).position, point.position);
   const cost = byLength(straightM * 2 + 4 * roadWithinM);
   const best: (State | undefined)[] = places.map(() => undefined);
   for (const before of last.states) {
-    const paths = await findPaths(network, before.place, places, cost, effort);
+    const paths = await findPaths(network, before.place, places, cost, budget);
     for (const [to, path] of paths.entries()) {
       const place = places[to] as OnRoad;
       if (path === null) continue;

@@ -1,5 +1,5 @@
 import type { Position } from '../../geometry/positions.ts';
-import { isObject, type Loose, looseNumberOf, numberOf, objectsOf, positionOf, textOf } from '../reading.ts';
+import { isObject, type JsonObject, looseNumberOf, numberOf, objectsOf, positionOf, textOf } from '../reading.ts';
 import type { Road } from './road-network.ts';
 
 const kmhOfMile = 1.609344;
@@ -26,7 +26,7 @@ function linesOf(geometry: unknown): unknown[] {
     : [];
 }
 
-function roadOf(coordinates: unknown, properties: Loose): Road[] {
+function roadOf(coordinates: unknown, properties: JsonObject): Road[] {
   if (!Array.isArray(coordinates)) return [];
   const line = coordinates.map((pair: unknown) =>
     Array.isArray(pair) ? positionOf(numberOf(pair[1]), numberOf(pair[0])) : null,

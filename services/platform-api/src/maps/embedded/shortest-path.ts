@@ -1,8 +1,8 @@
 import TinyQueue from 'tinyqueue';
 import { joinLines } from '../../geometry/lines.ts';
 import { distanceM, type Position } from '../../geometry/positions.ts';
-import { Effort } from './effort.ts';
 import type { OnRoad, RoadNetwork, Segment } from './road-network.ts';
+import { SearchBudget } from './search-budget.ts';
 
 /** A part of a path: a segment, or a part of one. */
 export interface Driven {
@@ -44,7 +44,7 @@ interface Arrival {
 }
 
 /**
- * Finds the cheapest path to each goal, null if there is none or none is found with the effort. Uses A* for one goal,
+ * Finds the cheapest path to each goal, null if there is none or none is found with the budget. Uses A* for one goal,
  * Dijkstra for several.
  */
 export async function findPaths(
@@ -52,7 +52,7 @@ export async function findPaths(
   start: OnRoad,
   goals: readonly OnRoad[],
   cost: Cost,
-  effort = new Effort(),
+  budget = new SearchBudget(),
 ): Promise<(FoundPath | null)[]> {
   const arrivals = new Map<number, Arrival>();
   const open = new TinyQueue<{ readonly key: number; readonly value: number }>([], (a, b) => a.key - b.key);
@@ -69,10 +69,10 @@ export async function findPaths(
 
   const waiting = new Set(goals.flatMap((goal) => entriesOf(goal).map(({ node }) => node)));
   const closed = new Set<number>();
-  for (let next = open.pop(); next !== undefined && waiting.size > 0 && !effort.isSpent; next = open.pop()) {
+  for (let next = open.pop(); next !== undefined && waiting.size > 0 && !budget.isExhausted; next = open.pop()) {
     const node = next.value;
     if (closed.has(node)) continue;
-    const turn = effort.step();
+    const turn = budget.step();
     if (turn !== undefined) await turn;
     closed.add(node);
     waiting.delete(node);

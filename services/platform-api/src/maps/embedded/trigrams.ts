@@ -61,7 +61,7 @@ export class TrigramIndex {
 }
 
 /** Returns the similarity of two texts: common trigrams divided by all, 0 to 1. */
-export function likeness(a: string, b: string): number {
+export function similarity(a: string, b: string): number {
   const [left, right] = [trigramsOf(a), trigramsOf(b)];
   let common = 0;
   for (const trigram of left) if (right.has(trigram)) common += 1;

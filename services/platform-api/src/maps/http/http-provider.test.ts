@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { ProviderServer } from '../testing/provider-server.ts';
 import { HttpProvider, ProviderError, ProviderRefusal } from './http-provider.ts';
-import { RequestCap } from './request-cap.ts';
+import { SharedRateLimiter } from './shared-rate-limiter.ts';
 
 let server: ProviderServer;
 let provider: HttpProvider;
@@ -16,7 +16,7 @@ afterEach(async () => {
   await server.stop();
 });
 
-/** Fakes the commands of Redis that the request cap uses. */
+/** Fakes the commands of Redis that the rate limiter uses. */
 function fakeRedis() {
   const keys = new Set<string>();
   return {
@@ -25,7 +25,7 @@ function fakeRedis() {
       keys.add(key);
       return Promise.resolve('OK');
     },
-  } as unknown as ConstructorParameters<typeof RequestCap>[0];
+  } as unknown as ConstructorParameters<typeof SharedRateLimiter>[0];
 }
 
 describe('HttpProvider', () => {
@@ -67,7 +67,7 @@ describe('HttpProvider', () => {
   it('opens the circuit breaker of a failing provider only', async () => {
     server.respond = () => ({ status: 503, body: {} });
     for (let at = 0; at < 10; at += 1) await expect(provider.get('/x')).rejects.toBeInstanceOf(Error);
-    expect(provider.isLeftAlone).toBe(true);
+    expect(provider.isCircuitOpen).toBe(true);
     const requested = server.received.length;
     await expect(provider.get('/x')).rejects.toThrow('Breaker is open');
     expect(server.received).toHaveLength(requested);
@@ -82,13 +82,13 @@ describe('HttpProvider', () => {
     for (let at = 0; at < 15; at += 1) await expect(provider.get('/x')).rejects.toBeInstanceOf(ProviderRefusal);
     server.respond = () => ({ status: 500, body: {} });
     for (let at = 0; at < 5; at += 1) await expect(provider.get('/x')).rejects.toBeInstanceOf(ProviderError);
-    expect(provider.isLeftAlone).toBe(false);
+    expect(provider.isCircuitOpen).toBe(false);
   });
 
-  it('enforces the cap over all replicas, and sends no request beyond it', async () => {
+  it('enforces the limit over all replicas, and sends no request beyond it', async () => {
     const redis = fakeRedis();
     const replicas = [0, 1].map(
-      () => new HttpProvider({ ...options(), timeoutMs: 1_500, cap: new RequestCap(redis, 'turn', 5) }),
+      () => new HttpProvider({ ...options(), timeoutMs: 1_500, limiter: new SharedRateLimiter(redis, 'turn', 5) }),
     );
     const startedAtMs = Date.now();
     const results = await Promise.allSettled(
@@ -102,13 +102,13 @@ describe('HttpProvider', () => {
     for (const replica of replicas) replica.stop();
   });
 
-  it('enforces the cap in each process while Redis is unavailable', async () => {
+  it('enforces the limit in each process while Redis is unavailable', async () => {
     const away = { set: () => Promise.reject(new Error('away')) } as unknown as ConstructorParameters<
-      typeof RequestCap
+      typeof SharedRateLimiter
     >[0];
-    const cap = new RequestCap(away, 'turn', 1);
-    expect(await cap.turn(1_500)).toBe(true);
-    const turns = await Promise.all([cap.turn(10), cap.turn(10)]);
+    const limiter = new SharedRateLimiter(away, 'turn', 1);
+    expect(await limiter.acquire(1_500)).toBe(true);
+    const turns = await Promise.all([limiter.acquire(10), limiter.acquire(10)]);
     expect(turns.filter(Boolean).length).toBeLessThanOrEqual(1);
   });
 });

@@ -1,6 +1,6 @@
 import { createCircuitBreaker } from '@fleet/service-kit';
 import type CircuitBreaker from 'opossum';
-import type { RequestCap } from './request-cap.ts';
+import type { SharedRateLimiter } from './shared-rate-limiter.ts';
 
 const volumeThreshold = 10;
 const resetTimeoutMs = 30_000;
@@ -32,30 +32,30 @@ interface HttpProviderOptions {
   readonly url: string;
   readonly timeoutMs: number;
   readonly userAgent: string;
-  /** Absent: no cap. */
-  readonly cap?: RequestCap;
+  /** Absent: no limit. */
+  readonly limiter?: SharedRateLimiter;
 }
 
-interface Question {
+interface ProviderRequest {
   readonly url: URL;
   readonly body: unknown;
 }
 
-/** Sends requests to a provider over HTTP, with a timeout, a cap on requests and a circuit breaker. */
+/** Sends requests to a provider over HTTP, with a timeout, a rate limit and a circuit breaker. */
 export class HttpProvider {
   readonly #options: HttpProviderOptions;
-  readonly #breaker: CircuitBreaker<[Question]>;
+  readonly #breaker: CircuitBreaker<[ProviderRequest]>;
 
   constructor(options: HttpProviderOptions) {
     this.#options = options;
-    this.#breaker = createCircuitBreaker((question) => this.#send(question), {
+    this.#breaker = createCircuitBreaker((request) => this.#send(request), {
       volumeThreshold,
       resetTimeoutMs,
       isFailure: (error) => !(error instanceof ProviderRefusal),
     });
   }
 
-  get isLeftAlone(): boolean {
+  get isCircuitOpen(): boolean {
     return this.#breaker.opened;
   }
 
@@ -78,15 +78,15 @@ export class HttpProvider {
     return new URL(`${this.#options.url.replace(/\/+$/, '')}${path}`);
   }
 
-  async #request(question: Question): Promise<unknown> {
-    const { cap, timeoutMs } = this.#options;
-    // Outside the breaker, because a reached cap is not a failure of the provider.
-    if (cap !== undefined && !this.isLeftAlone && !(await cap.turn(timeoutMs)))
-      throw new ProviderError('the request cap of the provider is reached');
-    return this.#breaker.fire(question);
+  async #request(request: ProviderRequest): Promise<unknown> {
+    const { limiter, timeoutMs } = this.#options;
+    // Outside the breaker, because a reached limit is not a failure of the provider.
+    if (limiter !== undefined && !this.isCircuitOpen && !(await limiter.acquire(timeoutMs)))
+      throw new ProviderError('the request limit of the provider is reached');
+    return this.#breaker.fire(request);
   }
 
-  async #send({ url, body }: Question): Promise<unknown> {
+  async #send({ url, body }: ProviderRequest): Promise<unknown> {
     const { userAgent, timeoutMs } = this.#options;
     let response: Response;
     let text: string;

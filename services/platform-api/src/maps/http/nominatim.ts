@@ -7,7 +7,7 @@ import {
   type Geocoder,
   type PlaceQuery,
 } from '../providers.ts';
-import { isObject, type Loose, looseNumberOf, objectsOf, positionOf, textOf } from '../reading.ts';
+import { isObject, type JsonObject, looseNumberOf, objectsOf, positionOf, textOf } from '../reading.ts';
 import { type HttpProvider, unreadable } from './http-provider.ts';
 
 /** Half the side of the box around a bias. Places in the box come first. */
@@ -76,10 +76,11 @@ const boxAround = ([latitude, longitude]: Position): string =>
     Math.max(-90, latitude - biasDeg),
   ].join(',');
 
-const placeAt = (place: Loose): Position | null => positionOf(looseNumberOf(place['lat']), looseNumberOf(place['lon']));
+const placeAt = (place: JsonObject): Position | null =>
+  positionOf(looseNumberOf(place['lat']), looseNumberOf(place['lon']));
 
 function partsOf(address: unknown): Components {
-  const parts: Loose = isObject(address) ? address : {};
+  const parts: JsonObject = isObject(address) ? address : {};
   const first = (...names: string[]): string | null => {
     for (const name of names) if (textOf(parts[name]) !== null) return textOf(parts[name]);
     return null;

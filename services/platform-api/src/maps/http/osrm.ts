@@ -13,7 +13,7 @@ import {
   type TracePoint,
   unmatched,
 } from '../providers.ts';
-import { isObject, type Loose, numberOf, objectsOf, positionOf, textOf } from '../reading.ts';
+import { isObject, type JsonObject, numberOf, objectsOf, positionOf, textOf } from '../reading.ts';
 import { type HttpProvider, ProviderRefusal, unreadable } from './http-provider.ts';
 
 const profileNames: Readonly<Record<Profile, string>> = { car: 'driving', truck: 'truck' };
@@ -58,7 +58,7 @@ export class Osrm implements Router, Matcher {
   }
 
   /** Returns null if there is no road or no route. */
-  async #request(path: string, parameters: Record<string, string | number | undefined>): Promise<Loose | null> {
+  async #request(path: string, parameters: Record<string, string | number | undefined>): Promise<JsonObject | null> {
     try {
       const response = await this.#http.get(path, parameters);
       if (!isObject(response) || response['code'] !== 'Ok') throw unreadable('code Ok');
@@ -99,7 +99,7 @@ function lineOf(geometry: unknown): Position[] {
   return line;
 }
 
-function drawn(route: Loose): DrawnRoute {
+function drawn(route: JsonObject): DrawnRoute {
   const steps = objectsOf(route['legs']).flatMap((leg) => objectsOf(leg['steps']).map(stepOf));
   const path = lineOf(route['geometry']);
   if (path.length < 2) throw unreadable('way');
@@ -112,8 +112,8 @@ function drawn(route: Loose): DrawnRoute {
   };
 }
 
-function stepOf(step: Loose): RouteStep {
-  const maneuver: Loose = isObject(step['maneuver']) ? step['maneuver'] : {};
+function stepOf(step: JsonObject): RouteStep {
+  const maneuver: JsonObject = isObject(step['maneuver']) ? step['maneuver'] : {};
   const road = textOf(step['name']) ?? textOf(step['ref']);
   const words = [
     sentenceStart(textOf(maneuver['type']), textOf(maneuver['modifier'])),
@@ -135,7 +135,7 @@ function sentenceStart(type: string | null, modifier: string | null): string {
   return modifier === 'uturn' ? 'Turn around' : `Turn ${modifier}`;
 }
 
-function matched(trace: readonly TracePoint[], response: Loose): MatchedTrace {
+function matched(trace: readonly TracePoint[], response: JsonObject): MatchedTrace {
   const matchings = objectsOf(response['matchings']);
   const tracepoints: unknown = response['tracepoints'];
   const points = trace.map(({ position }, at): MatchedPoint => {

@@ -8,7 +8,7 @@ import {
   type PlaceQuery,
   type Suggester,
 } from '../providers.ts';
-import { isObject, type Loose, numberOf, objectsOf, positionOf, textOf } from '../reading.ts';
+import { isObject, type JsonObject, numberOf, objectsOf, positionOf, textOf } from '../reading.ts';
 import { type HttpProvider, unreadable } from './http-provider.ts';
 
 /** Languages of Photon; it rejects others. */
@@ -70,7 +70,7 @@ export class Photon implements Geocoder, Suggester {
 
 interface Feature {
   readonly position: Position;
-  readonly properties: Loose;
+  readonly properties: JsonObject;
 }
 
 function featuresOf(response: unknown): Feature[] {
@@ -83,10 +83,11 @@ function featuresOf(response: unknown): Feature[] {
   });
 }
 
-const typeOf = (properties: Loose): string => textOf(properties['type']) ?? textOf(properties['osm_value']) ?? 'place';
+const typeOf = (properties: JsonObject): string =>
+  textOf(properties['type']) ?? textOf(properties['osm_value']) ?? 'place';
 
 /** Returns the parts of an address from the smallest to the largest, without duplicates. */
-function linesOf(properties: Loose): string[] {
+function linesOf(properties: JsonObject): string[] {
   const text = (name: string): string | null => textOf(properties[name]);
   const street = text('street');
   const house = text('housenumber');
@@ -102,9 +103,9 @@ function linesOf(properties: Loose): string[] {
   return [...new Set(lines.filter((line) => line !== null))];
 }
 
-const addressOf = (properties: Loose): string => linesOf(properties).join(', ');
+const addressOf = (properties: JsonObject): string => linesOf(properties).join(', ');
 
-function partsOf(properties: Loose) {
+function partsOf(properties: JsonObject) {
   const text = (name: string): string | null => textOf(properties[name]);
   const named = (type: string): string | null => (text('type') === type ? text('name') : null);
   return componentsOf({

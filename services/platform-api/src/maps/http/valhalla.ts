@@ -12,7 +12,7 @@ import {
   type TracePoint,
   unmatched,
 } from '../providers.ts';
-import { isObject, type Loose, numberOf, objectsOf, positionOf, textOf } from '../reading.ts';
+import { isObject, type JsonObject, numberOf, objectsOf, positionOf, textOf } from '../reading.ts';
 import { type HttpProvider, ProviderRefusal, unreadable } from './http-provider.ts';
 
 const costings: Readonly<Record<Profile, string>> = { car: 'auto', truck: 'truck' };
@@ -74,7 +74,7 @@ export class Valhalla implements Router, Matcher {
   }
 
   /** Returns null if there is no road or no route. */
-  async #request(path: string, body: unknown): Promise<Loose | null> {
+  async #request(path: string, body: unknown): Promise<JsonObject | null> {
     try {
       const response = await this.#http.post(path, body);
       if (!isObject(response)) throw unreadable('object');
@@ -114,7 +114,7 @@ function drawn(trip: unknown): DrawnRoute {
   };
 }
 
-function matched(trace: readonly TracePoint[], response: Loose): MatchedTrace {
+function matched(trace: readonly TracePoint[], response: JsonObject): MatchedTrace {
   const edges = objectsOf(response['edges']);
   const shape = response['shape'] === undefined ? [] : shapeOf(response['shape']);
   const found = objectsOf(response['matched_points']);
@@ -144,7 +144,7 @@ function matched(trace: readonly TracePoint[], response: Loose): MatchedTrace {
  * Returns the vertex of the shape at or before a position on an edge. Vertices within an edge count as evenly spaced,
  * which costs a few metres of line.
  */
-function vertexOn(edge: Loose, part: number): number {
+function vertexOn(edge: JsonObject, part: number): number {
   const begin = numberOf(edge['begin_shape_index']) ?? 0;
   const end = numberOf(edge['end_shape_index']) ?? begin;
   return begin + Math.floor(Math.max(0, Math.min(0.999, part)) * (end - begin));

@@ -10,15 +10,15 @@ import { publishAccessChanged, revokeSessionsOf } from '../sessions/use-cases.ts
 import { planErasure } from './erasure.ts';
 import type { UserHooks } from './hooks.ts';
 import { hashPassword, isPassword } from './passwords.ts';
-import { checkTimezone, givenBy, newUser, readContact } from './rules.ts';
+import { assignableRoles, checkTimezone, newUser, readContact } from './rules.ts';
 import type { User } from './schema.ts';
-import { removeUserRecord, usersIn } from './store.ts';
+import { removeUserRecord, userCollection } from './store.ts';
 import { changeUser, findUser, firstOwner, hasOtherOwner, recordUser } from './use-cases.ts';
 
 type Parts = Pick<Deps, 'records' | 'bus' | 'log'>;
 
 /** The fields of a user in a body. */
-interface GivenUser {
+interface CreateUserInput {
   readonly name?: string | undefined;
   readonly email?: string | null | undefined;
   readonly phone_number?: string | null | undefined;
@@ -30,7 +30,7 @@ interface GivenUser {
 }
 
 /** The changes of a user in a body. */
-interface GivenChange extends GivenUser {
+interface UpdateUserInput extends CreateUserInput {
   readonly disabled?: boolean | undefined;
   /** Disables two-factor log-in. */
   readonly two_factor_enabled?: false | undefined;
@@ -38,34 +38,35 @@ interface GivenChange extends GivenUser {
   readonly current_password?: string | undefined;
 }
 
-const refuse = (message: string): AppError => new AppError('permission_denied', message);
+const permissionDenied = (message: string): AppError => new AppError('permission_denied', message);
 
 /** Throws unless the caller's role may assign a role, and so manage users who have it. */
-export function checkMayGive(caller: Caller, role: Role): void {
-  if (!givenBy[caller.role].includes(role)) throw refuse(`The role ${caller.role} cannot give the role ${role}.`);
+export function assertCanAssignRole(caller: Caller, role: Role): void {
+  if (!assignableRoles[caller.role].includes(role))
+    throw permissionDenied(`The role ${caller.role} cannot give the role ${role}.`);
 }
 
 /** Creates a user of the caller's account. Without a password, an invitation must be sent. */
-export async function makeUser(
+export async function createUser(
   deps: Parts,
   caller: Caller,
-  given: GivenUser & { name: string; role: Role },
+  given: CreateUserInput & { name: string; role: Role },
 ): Promise<User> {
-  checkMayGive(caller, given.role);
+  assertCanAssignRole(caller, given.role);
   checkTimezone(given.timezone);
   const user = newUser({
     name: given.name,
     ...readContact(given),
     role: given.role,
     passwordHash: given.password === undefined ? null : await hashPassword(given.password),
-    ...settingsOf(given),
+    ...buildSettings(given),
   });
   const made = await recordUser(deps.records, caller, user);
   await audit(deps, caller, 'users.create', { type: 'users', id: made._id }, { role: made.role });
   return made;
 }
 
-const settingsOf = ({ can_view_video: canViewVideo, language, timezone }: GivenUser): Change<User> => ({
+const buildSettings = ({ can_view_video: canViewVideo, language, timezone }: CreateUserInput): Change<User> => ({
   ...(canViewVideo === undefined ? {} : { canViewVideo }),
   ...(language === undefined ? {} : { language }),
   ...(timezone === undefined ? {} : { timezone }),
@@ -79,21 +80,21 @@ const ownFields = new Set(['name', 'language', 'timezone', 'password', 'current_
  * all users that are not above them. The change applies to the version that was checked, not to a user who has become
  * an owner since.
  */
-export const editUser = (
+export const updateUser = (
   deps: Parts & Pick<Deps, 'database' | 'mails'>,
   caller: Caller,
   id: number,
-  given: GivenChange,
+  given: UpdateUserInput,
   hooks: Pick<UserHooks, 'changed'>,
   expectedVersion?: number,
 ): Promise<User | null> =>
-  updateWithVersion(expectedVersion, () => editUserOnce(deps, caller, id, given, hooks, expectedVersion));
+  updateWithVersion(expectedVersion, () => updateUserOnce(deps, caller, id, given, hooks, expectedVersion));
 
-async function editUserOnce(
+async function updateUserOnce(
   deps: Parts & Pick<Deps, 'database' | 'mails'>,
   caller: Caller,
   id: number,
-  given: GivenChange,
+  given: UpdateUserInput,
   hooks: Pick<UserHooks, 'changed'>,
   expectedVersion?: number,
 ): Promise<User | null> {
@@ -101,56 +102,58 @@ async function editUserOnce(
   if (user === null) return null;
   const isSelf = id === caller.userId;
   const isOwnBusiness = isSelf && Object.keys(given).every((field) => ownFields.has(field));
-  if (!isOwnBusiness) checkMayEdit(caller, user, given);
+  if (!isOwnBusiness) assertCanEdit(caller, user, given);
   checkTimezone(given.timezone);
-  const change = await changeOf(user, given, isSelf);
-  const changed = await changeKeepingAnOwner(deps, caller, user, change, expectedVersion ?? user.version);
+  const change = await buildUserChange(user, given, isSelf);
+  const changed = await updateKeepingLastOwner(deps, caller, user, change, expectedVersion ?? user.version);
   if (changed === null) return null;
   // Done first: if a later step fails, the old sessions are revoked already.
-  if (endsSessions(change)) await revokeSessionsOf(deps, changed, isSelf ? caller.sessionId : null);
+  if (revokesSessions(change)) await revokeSessionsOf(deps, changed, isSelf ? caller.sessionId : null);
   else publishAccessChanged(deps, { userId: id });
-  if (change.passwordHash !== undefined || reachedAt(changed) !== reachedAt(user)) await revokeResetTokens(deps, user);
+  if (change.passwordHash !== undefined || contactAddress(changed) !== contactAddress(user))
+    await revokeResetTokens(deps, user);
   for (const hook of hooks.changed) await hook(changed);
   await audit(deps, caller, 'users.update', { type: 'users', id }, { fields: Object.keys(given) });
   return changed;
 }
 
 /** Returns the address to which invitations and password reset links are sent. */
-const reachedAt = ({ email, phoneNumber }: User): string | null => email ?? phoneNumber;
+const contactAddress = ({ email, phoneNumber }: User): string | null => email ?? phoneNumber;
 
 /** Returns true for changes that remove access and so end sessions. A change of the role only reloads the user. */
-const endsSessions = (change: Change<User>): boolean => change.disabled === true || change.passwordHash !== undefined;
+const revokesSessions = (change: Change<User>): boolean =>
+  change.disabled === true || change.passwordHash !== undefined;
 
-function checkMayEdit(caller: Caller, user: User, given: GivenChange): void {
+function assertCanEdit(caller: Caller, user: User, given: UpdateUserInput): void {
   if (!isPermitted(caller.role, 'administration')) throw roleNotPermittedError(caller.role);
-  checkMayGive(caller, user.role);
-  if (given.role !== undefined) checkMayGive(caller, given.role);
+  assertCanAssignRole(caller, user.role);
+  if (given.role !== undefined) assertCanAssignRole(caller, given.role);
 }
 
-async function changeOf(user: User, given: GivenChange, isSelf: boolean): Promise<Change<User>> {
+async function buildUserChange(user: User, given: UpdateUserInput, isSelf: boolean): Promise<Change<User>> {
   const { name, role, disabled, password } = given;
   const hasContact = given.email !== undefined || given.phone_number !== undefined;
   if (given.two_factor_enabled === false && isSelf)
-    throw refuse('Disable your own two-factor log-in with a code, or let another administrator do it.');
+    throw permissionDenied('Disable your own two-factor log-in with a code, or let another administrator do it.');
   const contact = {
     email: given.email === undefined ? user.email : given.email,
     phone_number: given.phone_number === undefined ? user.phoneNumber : given.phone_number,
   };
   if (password !== undefined && isSelf && !(await isPassword(user.passwordHash, given.current_password ?? '')))
-    throw refuse('The current password is missing or wrong.');
+    throw permissionDenied('The current password is missing or wrong.');
   return {
     ...(name === undefined ? {} : { name }),
     ...(role === undefined ? {} : { role }),
     ...(disabled === undefined ? {} : { disabled }),
     ...(given.two_factor_enabled === undefined ? {} : { totp: null }),
     ...(password === undefined ? {} : { passwordHash: await hashPassword(password) }),
-    ...(hasContact ? changedContact(user, contact) : {}),
-    ...settingsOf(given),
+    ...(hasContact ? buildContactChange(user, contact) : {}),
+    ...buildSettings(given),
   };
 }
 
 // A new phone number is not verified.
-function changedContact(user: User, given: Parameters<typeof readContact>[0]): Change<User> {
+function buildContactChange(user: User, given: Parameters<typeof readContact>[0]): Change<User> {
   const contact = readContact(given);
   return { ...contact, ...(contact.phoneNumber === user.phoneNumber ? {} : { phoneVerifiedAt: null }) };
 }
@@ -165,21 +168,21 @@ const lastOwner = (): AppError =>
  * that nothing is written, and after it, which then reverts the change. If two owners demote each other concurrently,
  * at least one sees the other's change.
  */
-async function changeKeepingAnOwner(
+async function updateKeepingLastOwner(
   deps: Parts,
   caller: Caller,
   user: User,
   change: Change<User>,
   expectedVersion?: number,
 ): Promise<User | null> {
-  const isToGo = isActiveOwner(user) && !isActiveOwner({ ...user, ...change });
-  if (isToGo) {
+  const removesOwner = isActiveOwner(user) && !isActiveOwner({ ...user, ...change });
+  if (removesOwner) {
     assertVersion(user, expectedVersion);
     if (!(await hasOtherOwner(deps.records, caller, user._id))) throw lastOwner();
   }
   const changed = await changeUser(deps.records, caller, user._id, change, expectedVersion);
-  if (changed === null || !isToGo || (await firstOwner(deps.records, caller)) !== null) return changed;
-  await takeBack(deps, caller, user, change);
+  if (changed === null || !removesOwner || (await firstOwner(deps.records, caller)) !== null) return changed;
+  await revertChange(deps, caller, user, change);
   throw lastOwner();
 }
 
@@ -190,7 +193,7 @@ const contactFields = new Set(['email', 'phoneNumber', 'phoneVerifiedAt']);
  * Reverts a change. E-mail and phone number are reverted last: another user may have taken them, and the account must
  * get its owner back.
  */
-async function takeBack(deps: Parts, caller: Caller, user: User, change: Change<User>): Promise<void> {
+async function revertChange(deps: Parts, caller: Caller, user: User, change: Change<User>): Promise<void> {
   const before = Object.keys(change).map((field) => [field, user[field as keyof User]] as const);
   const contact = before.filter(([field]) => contactFields.has(field));
   const others = before.filter(([field]) => !contactFields.has(field));
@@ -199,7 +202,7 @@ async function takeBack(deps: Parts, caller: Caller, user: User, change: Change<
 }
 
 /** Removes a user, whose property passes to the account's first owner. Returns the removed user, or null. */
-export async function removeUser(
+export async function deleteUser(
   deps: Deps,
   caller: Caller,
   id: number,
@@ -210,9 +213,9 @@ export async function removeUser(
   const user = await updateWithVersion(expectedVersion, async () => {
     const known = await findUser(deps.records, caller, id);
     if (known === null) return null;
-    checkMayGive(caller, known.role);
+    assertCanAssignRole(caller, known.role);
     return (
-      (await changeKeepingAnOwner(deps, caller, known, { disabled: true }, expectedVersion ?? known.version)) && known
+      (await updateKeepingLastOwner(deps, caller, known, { disabled: true }, expectedVersion ?? known.version)) && known
     );
   });
   if (user === null) return null;
@@ -230,5 +233,5 @@ export async function removeUser(
 export const listUsers = (
   deps: Pick<Deps, 'records'>,
   caller: Caller,
-  query: Parameters<ReturnType<typeof usersIn>['list']>[1],
-) => usersIn(deps.records).list(caller, query);
+  query: Parameters<ReturnType<typeof userCollection>['list']>[1],
+) => userCollection(deps.records).list(caller, query);

@@ -8,7 +8,7 @@ import { formatTime, toRecordResponse } from '../../platform/schemas.ts';
 import { audit } from '../audit/use-cases.ts';
 import { assertSubscriptions } from '../billing/subscriptions.ts';
 import type { User } from '../users/schema.ts';
-import { findAnywhere, findByPhone, findUser, findUsers } from '../users/use-cases.ts';
+import { findByPhone, findUser, findUserById, findUsers } from '../users/use-cases.ts';
 import type { Vehicle, VehicleResponse } from '../vehicles/schema.ts';
 import { toVehicleResponses } from '../vehicles/use-cases.ts';
 import { assertOwnVehicles, type VisibleVehicle, visibleVehicles } from '../vehicles/visibility.ts';
@@ -48,7 +48,7 @@ export async function shareVehicles(
     throw validationError([{ path: '/secondary_user', message: 'must not be the caller' }]);
   const expiresAt = readExpiry(body.expires_at, now);
   const permissions = storedPermissions(body.permissions);
-  const user = await findAnywhere(deps.records, secondaryUserId);
+  const user = await findUserById(deps.records, secondaryUserId);
   if (user === null || user.disabled) throw userNotFound();
   const vehicles = await assertOwnVehicles(deps, caller, [...new Set(body.vehicles)]);
   await assertSubscriptions(

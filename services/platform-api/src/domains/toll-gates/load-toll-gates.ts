@@ -58,9 +58,12 @@ async function readText(file: string, log: Logger): Promise<string | null> {
 
 function readGates(text: string, file: string, log: Logger): ReturnType<typeof readTollGates>['gates'] | null {
   try {
-    const { gates, badRows } = readTollGates(text);
-    if (badRows.length > 0)
-      log.warn({ file, count: badRows.length, rows: badRows.slice(0, 20) }, 'skipped invalid rows of toll gates');
+    const { gates, invalidRows } = readTollGates(text);
+    if (invalidRows.length > 0)
+      log.warn(
+        { file, count: invalidRows.length, rows: invalidRows.slice(0, 20) },
+        'skipped invalid rows of toll gates',
+      );
     return gates;
   } catch (error) {
     return unreadable(error, file, log);

@@ -11,7 +11,7 @@ const sharedPoints = 5;
  * Matches a long trace in windows. Of the shared points, the first half is taken from the earlier window, the rest from
  * the later one.
  */
-export async function inWindows(
+export async function matchWindowed(
   trace: readonly TracePoint[],
   match: (part: readonly TracePoint[]) => Promise<MatchedTrace>,
 ): Promise<MatchedTrace> {

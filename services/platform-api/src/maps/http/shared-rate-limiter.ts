@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from '@fleet/storage';
 
 /** Limits the requests per second over all replicas. Each request claims a time slice in Redis. */
-export class RequestCap {
+export class SharedRateLimiter {
   readonly #redis: Pick<Redis, 'set'>;
   readonly #key: string;
   readonly #sliceMs: number;
@@ -15,8 +15,8 @@ export class RequestCap {
   }
 
   /** Waits for a free time slice. Returns false if none is free in time. */
-  async turn(withinMs: number): Promise<boolean> {
-    const deadline = Date.now() + withinMs;
+  async acquire(timeoutMs: number): Promise<boolean> {
+    const deadline = Date.now() + timeoutMs;
     for (;;) {
       const now = Date.now();
       const slice = Math.floor(now / this.#sliceMs);
@@ -36,7 +36,7 @@ export class RequestCap {
       const expiration = { type: 'PX', value: Math.ceil(this.#sliceMs) + 1000 } as const;
       return (await this.#redis.set(`${this.#key}:${slice}`, '1', { condition: 'NX', expiration })) !== null;
     } catch {
-      // While Redis is unavailable, each replica enforces the cap separately.
+      // While Redis is unavailable, each replica enforces the limit separately.
       return slice > before;
     }
   }

@@ -8,22 +8,25 @@ import { audit } from '../audit/use-cases.ts';
 import { filterOwnDriverIds } from '../drivers/queries.ts';
 import { dropGroupFromGeofences, ownGeofenceIds } from '../geofences/queries.ts';
 import { joinGroup, leaveGroup, ownVehicleIds } from '../vehicles/assignments.ts';
-import { dropDriverFromGroups, dropGeofenceFromGroups, ownGroupIds } from './links.ts';
-import { checkPlace, freeName, GroupTree, idsOf, siblingKey } from './rules.ts';
+import { dropDriverFromGroups, dropGeofenceFromGroups, ownGroupIds } from './queries.ts';
+import { assertValidParent, GroupTree, idsOf, siblingKey, uniqueName } from './rules.ts';
 import type { GroupBody, GroupResponse, VehicleGroup } from './schema.ts';
-import { groupsIn, namingSiblings } from './store.ts';
-import { groupNotFound, type Parts, readAgain } from './use-cases.ts';
+import { groupCollection, namingSiblings } from './store.ts';
+import { groupNotFound, type Parts, readWritten } from './use-cases.ts';
 
 type Store = Pick<Parts, 'records'>;
 
 /**
  * Runs changes of a tree under a lock, so that the checks for cycles and depth still hold when the change is written.
  */
-const inTree = <T>({ records }: Store, { accountId }: Scope, run: (check: () => void) => Promise<T>): Promise<T> =>
-  withLock(records.database, `groups of account ${accountId}`, run);
+const withTreeLock = <T>(
+  { records }: Store,
+  { accountId }: Scope,
+  run: (check: () => void) => Promise<T>,
+): Promise<T> => withLock(records.database, `groups of account ${accountId}`, run);
 
-const treeOf = async ({ records }: Store, scope: Scope): Promise<GroupTree> =>
-  new GroupTree(await groupsIn(records).project(scope, ['parentGroup']));
+const readTree = async ({ records }: Store, scope: Scope): Promise<GroupTree> =>
+  new GroupTree(await groupCollection(records).project(scope, ['parentGroup']));
 
 export const createGroup = async (
   deps: Parts,
@@ -32,16 +35,16 @@ export const createGroup = async (
 ): Promise<GroupResponse> => {
   const id = await recordGroup(deps, caller, body);
   await audit(deps, caller, 'vehicle-groups.create', { type: 'vehicle_groups', id }, { name: body.name });
-  return readAgain(deps, caller, id);
+  return readWritten(deps, caller, id);
 };
 
 /** Inserts a group; returns its id. */
 export async function recordGroup(deps: Store, scope: Scope, body: GroupBody & { name: string }): Promise<number> {
-  const links = await checkedLinks(deps, scope, body);
+  const links = await resolveLinks(deps, scope, body);
   const parentGroup = body.parent_group ?? null;
   const insert = (): Promise<VehicleGroup> =>
     namingSiblings(
-      groupsIn(deps.records).insert(scope, {
+      groupCollection(deps.records).insert(scope, {
         name: body.name,
         description: body.description ?? null,
         color: body.color ?? null,
@@ -56,9 +59,9 @@ export async function recordGroup(deps: Store, scope: Scope, body: GroupBody & {
     check();
     return insert();
   };
-  const group = await (parentGroup === null ? insert() : inTree(deps, scope, insertBelow));
+  const group = await (parentGroup === null ? insert() : withTreeLock(deps, scope, insertBelow));
   await joinGroup(deps, scope, group._id, links.vehicles ?? []);
-  await dropGone(deps, scope, group._id, links);
+  await removeMissing(deps, scope, group._id, links);
   return group._id;
 }
 
@@ -70,13 +73,13 @@ export async function updateGroup(
   body: GroupBody,
   expectedVersion: number | undefined,
 ): Promise<GroupResponse | null> {
-  const known = await groupsIn(deps.records).find(caller, id);
+  const known = await groupCollection(deps.records).find(caller, id);
   if (known === null) return null;
   assertVersion(known, expectedVersion);
-  const links = await checkedLinks(deps, caller, body, known);
+  const links = await resolveLinks(deps, caller, body, known);
   const { geofences, drivers } = links;
   const details = omitUndefined({ description: body.description, color: body.color, geofences, drivers });
-  const change = { ...details, ...placeOf(body) };
+  const change = { ...details, ...parentChange(body) };
   const { parentGroup } = change;
   const move = async (check: () => void): Promise<VehicleGroup | null> => {
     await checkParent(deps, caller, id, parentGroup ?? null);
@@ -85,15 +88,15 @@ export async function updateGroup(
   };
   const group = await (parentGroup === undefined
     ? write(deps, caller, id, change, expectedVersion)
-    : inTree(deps, caller, move));
+    : withTreeLock(deps, caller, move));
   if (group === null) return null;
   await audit(deps, caller, 'vehicle-groups.update', { type: 'vehicle_groups', id }, { fields: Object.keys(body) });
   await changeMembers(deps, caller, id, links);
-  await dropGone(deps, caller, id, links);
-  return readAgain(deps, caller, id);
+  await removeMissing(deps, caller, id, links);
+  return readWritten(deps, caller, id);
 }
 
-type Links = Awaited<ReturnType<typeof checkedLinks>>;
+type Links = Awaited<ReturnType<typeof resolveLinks>>;
 
 async function changeMembers(
   deps: Store,
@@ -114,8 +117,13 @@ async function changeMembers(
   if (removed.length > 0) await leaveGroup(deps, scope, id, { $in: removed });
 }
 
-/** Removes links to records that were deleted before the links were written. The deletion has not seen these links. */
-async function dropGone(deps: Store, scope: Scope, id: number, { drivers = [], geofences = [] }: Links): Promise<void> {
+/** Removes links to records that were deleted before the links were written. The deletion has not visibility these links. */
+async function removeMissing(
+  deps: Store,
+  scope: Scope,
+  id: number,
+  { drivers = [], geofences = [] }: Links,
+): Promise<void> {
   if ((await ownGroupIds(deps, scope, [id])).length === 0) await leaveGroup(deps, scope, id);
   const [leftDrivers, leftGeofences] = [
     await filterOwnDriverIds(deps, scope, drivers),
@@ -134,7 +142,7 @@ export const deleteGroup = (
   caller: Caller,
   id: number,
   options: { readonly isCascade: boolean; readonly expectedVersion: number | undefined },
-): Promise<GroupResponse | null> => inTree(deps, caller, () => removeGroup(deps, caller, id, options));
+): Promise<GroupResponse | null> => withTreeLock(deps, caller, () => removeGroup(deps, caller, id, options));
 
 async function removeGroup(
   deps: Parts,
@@ -142,18 +150,19 @@ async function removeGroup(
   id: number,
   { isCascade, expectedVersion }: Parameters<typeof deleteGroup>[3],
 ): Promise<GroupResponse | null> {
-  const groups = groupsIn(deps.records);
+  const groups = groupCollection(deps.records);
   const group = await groups.find(caller, id);
   if (group === null) return null;
-  const response = await readAgain(deps, caller, id);
+  const response = await readWritten(deps, caller, id);
   // Checked before the children are changed, so that a rejected deletion changes nothing. Later changes of the group
   // are deleted with it.
   if (expectedVersion !== undefined && (await groups.update(caller, id, {}, expectedVersion)) === null) return null;
-  const tree = await treeOf(deps, caller);
-  if (!isCascade) for (const child of tree.childrenOf(id)) await lift(deps, caller, child._id, tree.parentOf(group));
+  const tree = await readTree(deps, caller);
+  if (!isCascade)
+    for (const child of tree.childrenOf(id)) await reparentChild(deps, caller, child._id, tree.parentOf(group));
   // From the bottom up: a crash leaves a smaller but valid tree.
-  const doomed = isCascade ? tree.withBelow(id).toReversed() : [group];
-  for (const { _id } of doomed) {
+  const deletedGroups = isCascade ? tree.descendants(id).toReversed() : [group];
+  for (const { _id } of deletedGroups) {
     await leaveGroup(deps, caller, _id);
     const isGone = (await groups.remove(caller, _id)) === null;
     if (isGone) {
@@ -172,7 +181,7 @@ async function removeGroup(
  * Returns the ids of a body; throws 404 unless all are of the account. Drivers and geofences that were already linked
  * may have been deleted since.
  */
-async function checkedLinks(
+async function resolveLinks(
   deps: Store,
   scope: Scope,
   body: GroupBody,
@@ -194,14 +203,15 @@ async function checkedLinks(
 
 async function checkParent(deps: Store, scope: Scope, id: number | null, parent: number | null): Promise<void> {
   if (parent === null) return;
-  const tree = await treeOf(deps, scope);
+  const tree = await readTree(deps, scope);
   if (!tree.has(parent)) throw groupNotFound(parent);
-  checkPlace(tree, id, parent);
+  assertValidParent(tree, id, parent);
 }
 
-type Place = { name?: string; parentGroup?: number | null };
+type ParentChange = { name?: string; parentGroup?: number | null };
 
-const placeOf = ({ name, parent_group: parentGroup }: GroupBody): Place => omitUndefined({ name, parentGroup });
+const parentChange = ({ name, parent_group: parentGroup }: GroupBody): ParentChange =>
+  omitUndefined({ name, parentGroup });
 
 /**
  * Writes a change. The sibling key consists of name and parent. If either changes, the change is written to the version
@@ -211,10 +221,10 @@ function write(
   { records }: Store,
   scope: Scope,
   id: number,
-  change: Change<VehicleGroup> & Place,
+  change: Change<VehicleGroup> & ParentChange,
   expectedVersion: number | undefined,
 ): Promise<VehicleGroup | null> {
-  const groups = groupsIn(records);
+  const groups = groupCollection(records);
   if (change.name === undefined && change.parentGroup === undefined)
     return groups.update(scope, id, change, expectedVersion);
   return updateWithVersion(expectedVersion, async () => {
@@ -227,13 +237,13 @@ function write(
 }
 
 /** Moves a child of a deleted group to another parent, under a name that no sibling has. */
-async function lift(deps: Store, scope: Scope, id: number, parentGroup: number | null): Promise<void> {
-  const groups = groupsIn(deps.records);
+async function reparentChild(deps: Store, scope: Scope, id: number, parentGroup: number | null): Promise<void> {
+  const groups = groupCollection(deps.records);
   const move = async (): Promise<void> => {
     const child = await groups.find(scope, id);
     if (child === null) return;
     const siblings = await groups.project(scope, ['name'], { parentGroup, _id: { $ne: id } });
-    const name = freeName(child.name, new Set(siblings.map((sibling) => sibling.name)));
+    const name = uniqueName(child.name, new Set(siblings.map((sibling) => sibling.name)));
     await write(deps, scope, id, { parentGroup, name }, undefined);
   };
   await retryOnConflict(move, isDuplicateError);

@@ -10,7 +10,7 @@ import { odometerOf } from '../positions/odometer.ts';
 import { travelledKm } from '../positions/travelled.ts';
 import { removeUnassigned } from '../unassigned-devices/use-cases.ts';
 import { findUser, firstOwner } from '../users/use-cases.ts';
-import { ownGroupIds } from '../vehicle-groups/links.ts';
+import { ownGroupIds } from '../vehicle-groups/queries.ts';
 import { assignVehicles, leaveGroup } from './assignments.ts';
 import { withChannels } from './channels.ts';
 import type { VehicleHooks } from './hooks.ts';

@@ -1,6 +1,0 @@
-import type { RecordStore } from '../../store/record-store.ts';
-import type { Vehicle } from './schema.ts';
-
-/** Returns the total number of vehicles of some accounts. */
-export const countVehicles = (records: RecordStore, accountIds: readonly number[]): Promise<number> =>
-  records.collection<Vehicle>('vehicles').countDocuments({ accountId: { $in: [...accountIds] } });
