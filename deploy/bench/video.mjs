@@ -95,8 +95,8 @@ ${conversions.join('\n')}
 
 ## Delay of HLS
 
-The time from the moment at which the camera sends a picture until hls.js shows it in Chromium on the same machine, ${hlsSamples} times in one stream, from
-ten seconds after its start. Low-latency HLS with parts of 0.5 s, read with \`lowLatencyMode\`. The network adds its own delay.
+The time from the sending of a picture by the camera until hls.js shows it in Chromium on the same machine. It is measured ${hlsSamples} times in one
+stream, from ten seconds after its start. Low-latency HLS with parts of 0.5 s, read with \`lowLatencyMode\`. The network adds its own delay.
 
 | median ms | 95 % ms | maximum ms |
 |---|---|---|

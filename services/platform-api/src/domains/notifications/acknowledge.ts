@@ -28,10 +28,10 @@ export async function acknowledge(
   id: number,
   options: AcknowledgeOptions,
 ): Promise<Notification> {
-  const { notification, noted } = await store(deps, caller, id, options.note);
-  const recipients = await confirmAtTerminal(deps, noted, options.requestId);
-  if (recipients.version !== notification.version) await deps.notifications.publish([recipients]);
-  return recipients;
+  const { notification, acknowledged } = await store(deps, caller, id, options.note);
+  const confirmed = await confirmAtTerminal(deps, acknowledged, options.requestId);
+  if (confirmed.version !== notification.version) await deps.notifications.publish([confirmed]);
+  return confirmed;
 }
 
 /** Notifications that are stored concurrently. */
@@ -59,13 +59,15 @@ export async function acknowledgeMany(
       return [];
     }
   });
-  const changed = stored.flat().filter(({ notification, noted }) => noted.version !== notification.version);
-  await deps.notifications.publish(changed.map(({ noted }) => noted));
-  await mapInBatches(stored.flat(), confirmBatchSize, async ({ noted }) => {
-    const confirmed = await confirmAtTerminal(deps, noted, options.requestId);
-    if (confirmed.version !== noted.version) await deps.notifications.publish([confirmed]);
+  const changed = stored
+    .flat()
+    .filter(({ notification, acknowledged }) => acknowledged.version !== notification.version);
+  await deps.notifications.publish(changed.map(({ acknowledged }) => acknowledged));
+  await mapInBatches(stored.flat(), confirmBatchSize, async ({ acknowledged }) => {
+    const confirmed = await confirmAtTerminal(deps, acknowledged, options.requestId);
+    if (confirmed.version !== acknowledged.version) await deps.notifications.publish([confirmed]);
   });
-  return { acknowledged: stored.flat().map(({ noted }) => noted._id), failed };
+  return { acknowledged: stored.flat().map(({ acknowledged }) => acknowledged._id), failed };
 }
 
 async function mapInBatches<T, R>(items: readonly T[], size: number, run: (item: T) => Promise<R>): Promise<R[]> {
@@ -81,23 +83,23 @@ async function store(
   caller: Caller,
   id: number,
   note: string | null,
-): Promise<{ readonly notification: Notification; readonly noted: Notification }> {
+): Promise<{ readonly notification: Notification; readonly acknowledged: Notification }> {
   const notification = await findNotification(deps.records, id);
   if (notification === null) throw notificationNotFound(id);
   await requireAcknowledger(deps, caller, notification);
-  const noted =
-    notification.acknowledgedAt === null ? await noteAcknowledgement(deps, caller, notification, note) : notification;
+  const acknowledged =
+    notification.acknowledgedAt === null ? await storeAcknowledgement(deps, caller, notification, note) : notification;
   const { accountId, vehicleId, type } = notification;
   const target = { type: 'notifications', id } as const;
   // Recorded in the log of the vehicle's account, which owns the terminal that may get a command.
   await audit(deps, { ...caller, accountId }, 'notifications.acknowledge', target, { vehicle_id: vehicleId, type });
-  return { notification, noted };
+  return { notification, acknowledged };
 }
 
 /** Concurrent changes of the same record are rare. */
 const maxAttempts = 10;
 
-async function noteAcknowledgement(
+async function storeAcknowledgement(
   { records }: Store,
   caller: Caller,
   notification: Notification,
