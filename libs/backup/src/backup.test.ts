@@ -167,8 +167,9 @@ describe('a restore into an empty installation', () => {
   });
 
   it('lets consumers continue after the last acknowledged message', async () => {
-    expect(await consume(target, 'LOG', 2)).toEqual(['log 4', 'log 5']);
-    expect(await consume(target, 'QUEUE', 2)).toEqual(['queue 4', 'queue 5']);
+    // A message that the stopped consumer had already fetched is redelivered after later ones.
+    expect((await consume(target, 'LOG', 2)).toSorted()).toEqual(['log 4', 'log 5']);
+    expect((await consume(target, 'QUEUE', 2)).toSorted()).toEqual(['queue 4', 'queue 5']);
   });
 
   it('returns files with their times, without the lock of a process', () => {
