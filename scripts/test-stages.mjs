@@ -7,9 +7,9 @@ import { root } from './steps.mjs';
 import { writeTestGroups } from './test-groups.mjs';
 
 /** More than the two cores: many files wait for the servers that they test. */
-const unitWorkers = 6;
-/** End-to-end tests spend more time waiting than computing. */
-const endToEndWorkers = 5;
+const unitWorkers = 5;
+/** Three products use two cores completely. */
+const endToEndWorkers = 3;
 /** Browsers draw in software: more than two of them take the cores from the product that they test. */
 const browserWorkers = 2;
 

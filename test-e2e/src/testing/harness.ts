@@ -46,11 +46,15 @@ const raisedLimits = {
   RATE_LIMIT_HEALTH_BURST: '100000',
 };
 
+/** A simulated camera on a busy machine connects late. */
+const raisedWaits = { FIRST_PACKET_WAIT_MS: '60000' };
+
 /**
  * Settings of products from the pool: no limit affects a test file, and partner servers on this machine may be called.
  */
 const poolSettings = {
   ...raisedLimits,
+  ...raisedWaits,
   LOG_LEVEL: 'info',
   RATE_LIMIT_PLATFORM_PER_MINUTE: '100000',
   RATE_LIMIT_PLATFORM_BURST: '100000',
@@ -93,7 +97,7 @@ export function uniquePhone(digits: 12 | 20 = 12): string {
  * stop the product. A given data folder remains after the stop.
  */
 export async function startHarness(env: Record<string, string> = {}, dataDir?: string): Promise<StartedHarness> {
-  const settings = { LOG_LEVEL: 'info', ...raisedLimits, ...env };
+  const settings = { LOG_LEVEL: 'info', ...raisedLimits, ...raisedWaits, ...env };
   const product = await startProduct({ env: settings, ...(dataDir === undefined ? {} : { dataDir }) });
   return { ...createHarness(product, () => product.stop()), isDedicated: true };
 }
@@ -154,6 +158,8 @@ function createHarness<Product extends ProductView>(
       const phone = setup.phone ?? uniquePhone();
       const { host, port } = product.runtime.jt808;
       const clips = createCameraClips(phone, { cacheDir: clipCacheDir }, { main: { stamp: '', ...video } });
+      // A camera encodes before it is asked; the first encoding on a machine takes longer than the product waits.
+      if (setup.clips === undefined) await Promise.all([clips(1, 'main'), clips(1, 'sub')]);
       const terminal = new SimulatedTerminal({ host, port, phone, channels: 2, reportIntervalMs: 0, clips, ...setup });
       terminals.push(terminal);
       terminal.start();
