@@ -19,6 +19,8 @@ const alarmIntervalMs = 4_000;
 const settleTimeoutMs = 120_000;
 const importSize = 200;
 const messageIdOfReport = 0x0200;
+const messageIdOfStreamControl = 0x9102;
+const watchedChannel = 1;
 
 /** Sends requests as the first owner. */
 class Api {
@@ -91,6 +93,9 @@ class WebhookReceiver {
 class Viewer {
   ends = 0;
   bytes = 0;
+  /** Longest time without a byte. */
+  longestPauseMs = 0;
+  #lastByteAtMs = 0;
   /** Why the last attempt to watch ended. */
   lastError = '';
   #isStopped = false;
@@ -105,7 +110,7 @@ class Viewer {
   }
 
   async #watchOnce(api, imei) {
-    const query = `imei=${imei}&channel=1`;
+    const query = `imei=${imei}&channel=${watchedChannel}`;
     const started = await api.send('GET', `/api/v1/realtime/start-stream?${query}`);
     if (started.status !== 200) throw new Error(`The start responded with ${started.status}.`);
     const response = await api.openStream(`/api/v1/realtime/stream.flv?${query}`);
@@ -117,10 +122,17 @@ class Viewer {
     const reader = response.body.getReader();
     this.#aborter.signal.addEventListener('abort', () => reader.cancel().catch(() => {}));
     try {
-      for (let part = await reader.read(); !part.done; part = await reader.read()) this.bytes += part.value.length;
+      for (let part = await reader.read(); !part.done; part = await reader.read()) this.#count(part.value.length);
     } catch {
       // The end of a stream is counted by the caller.
     }
+  }
+
+  #count(bytes) {
+    const nowMs = performance.now();
+    if (this.bytes > 0) this.longestPauseMs = Math.max(this.longestPauseMs, nowMs - this.#lastByteAtMs);
+    this.bytes += bytes;
+    this.#lastByteAtMs = nowMs;
   }
 
   stop() {
@@ -166,7 +178,7 @@ export class Load {
   #statuses = new Map();
   #alarmsRaised = 0;
 
-  /** @param {{ baseUrl: string, apiKey: string, owner: { email: string, password: string }, gateway: string, natsUrl: string, webhookHost: string, terminals: number, viewers: number }} options */
+  /** @param {{ baseUrl: string, apiKey: string, owner: { email: string, password: string }, gateway: string, gatewayPort?: number, natsUrl: string, webhookHost: string, terminals: number, viewers: number }} options */
   constructor(options) {
     this.#options = options;
     this.#api = new Api(options.baseUrl, options.apiKey);
@@ -210,7 +222,7 @@ export class Load {
   #startTerminal(phone) {
     const terminal = new SimulatedTerminal({
       host: this.#options.gateway,
-      port: 7_808,
+      port: this.#options.gatewayPort ?? 7_808,
       phone,
       channels: 1,
       clips: createCameraClips('cluster', { cacheDir }, { main: { stamp: '' } }),
@@ -251,6 +263,12 @@ export class Load {
     this.#alarmsRaised += 1;
   }
 
+  /** Counts the requests to stop the watched channel: a camera receives none while somebody watches. */
+  #countStreamStops() {
+    const stops = this.#terminals.flatMap((terminal) => terminal.receivedFrames(messageIdOfStreamControl));
+    return stops.filter(({ body }) => body[0] === watchedChannel).length;
+  }
+
   async #stopLoops() {
     this.#isStopped = true;
     for (const viewer of this.#viewers) viewer.stop();
@@ -267,6 +285,7 @@ export class Load {
   /** Stops the load, waits until everything has arrived, and returns the counts. */
   async finish() {
     const streamEnds = this.#viewers.reduce((sum, { ends }) => sum + ends, 0);
+    const streamStops = this.#countStreamStops();
     await this.#stopLoops();
     const reports = this.#terminals.flatMap((terminal) => terminal.reports.slice());
     await waitUntil(
@@ -288,6 +307,8 @@ export class Load {
       alarmsLost: this.#alarmsRaised - this.#receiver.alarms,
       streams: this.#viewers.length,
       streamEnds,
+      streamStops,
+      longestPausesMs: this.#viewers.map(({ longestPauseMs }) => Math.round(longestPauseMs)),
       streamErrors: this.#viewers.map(({ lastError }) => lastError).filter((each) => each !== ''),
     };
   }

@@ -28,6 +28,9 @@ afterEach(async () => {
   await replica.close();
 });
 
+/** Adds a field to all vehicles, as a migration of a later release does. */
+const setLaterField = (to: Database) => to.collection('vehicles').updateMany({}, { $set: { addedByLaterRelease: 1 } });
+
 const users = () => database.collection<{ _id: number }>('users');
 
 describe('migrate', () => {
@@ -82,6 +85,41 @@ describe('migrate', () => {
     });
     const again = { ...vehicleDefaults, ownerUserId: 1, vehicleNo: 'AB12' };
     await expect(vehicles.insert({ accountId: 1 }, again)).rejects.toMatchObject({ code: 'duplicate' });
+  });
+
+  it('changes no field that a document already has, so that both releases may write during a roll-out', async () => {
+    const written = { addedByLaterRelease: 1, status: 'suspended', timezone: 'Asia/Tokyo', name: 'Kept', version: 3 };
+    const media = { previewDueAt: new Date(5), preview: { bytes: 1 }, previewAttempts: 2 };
+    const user = { totp: { isConfirmed: true }, disabled: true, language: 'zh', phoneVerifiedAt: new Date(1) };
+    const account = { dealerAccountId: 4, city: 'Lyon', country: 'FR', deletedAt: new Date(2), isEnded: true };
+    const documents = {
+      accounts: { ...written, ...account, erasedAt: new Date(3) },
+      users: { ...written, ...user, phoneNumber: '+1', canViewVideo: false, lastLoginAt: new Date(4) },
+      api_keys: { ...written, userId: 1, canMintTokens: true, sealedDashboardKey: 'sealed' },
+      vehicles: { ...written, accountId: 1, vehicleNo: 'AB12', imei: '4711' },
+      media: { ...written, ...media },
+    };
+    for (const [collection, document] of Object.entries(documents))
+      await database.collection<{ _id: number }>(collection).insertOne({ _id: 7, ...document });
+    await migrate(database, log, migrations);
+    for (const [collection, document] of Object.entries(documents)) {
+      const stored = await database.collection<{ _id: number }>(collection).find().toArray();
+      expect(stored).toEqual([{ _id: 7, ...document }]);
+    }
+  });
+
+  it('accepts a database that a later release has migrated', async () => {
+    const later = { id: 1_000, name: 'of the next release', up: setLaterField };
+    await migrate(database, log, [...migrations, later]);
+    expect(await migrate(replica, log, migrations)).toMatchObject({ applied: 1_000 });
+    const vehicles = vehicleCollection(new RecordStore(replica));
+    const created = await vehicles.insert({ accountId: 1 }, { ...vehicleDefaults, ownerUserId: 1, vehicleNo: 'AB12' });
+    await setLaterField(database);
+    await vehicles.update({ accountId: 1 }, created._id, { name: 'Changed by the former release' });
+    expect(await vehicles.find({ accountId: 1 }, created._id)).toMatchObject({
+      name: 'Changed by the former release',
+      addedByLaterRelease: 1,
+    });
   });
 
   it('runs each migration once and in order, by one of several concurrent replicas', async () => {
@@ -145,7 +183,8 @@ describe('migrate', () => {
   it('waits for no lease if no migration is missing', async () => {
     await migrate(database, log, migrations);
     const held = await Lease.acquire(database, 'migrations');
-    await expect(migrate(replica, log, migrations)).resolves.toBeUndefined();
+    const newest = Math.max(...migrations.map(({ id }) => id));
+    expect(await migrate(replica, log, migrations)).toEqual({ applied: newest, required: newest });
     await held.release();
   });
 

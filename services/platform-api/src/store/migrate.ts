@@ -31,8 +31,14 @@ interface CreatedIndexes {
 /** Number of collections whose indexes are created concurrently. */
 const indexConcurrency = 4;
 
+/** Numbers of the newest migrations. A later release may have applied more than this one requires. */
+export interface SchemaVersion {
+  readonly applied: number;
+  readonly required: number;
+}
+
 /**
- * Brings the database to the state that this release needs: runs the missing migrations in the order of their ids, then
+ * Brings the database to the state that this release needs, and returns its version: runs the missing migrations in the order of their ids, then
  * creates the indexes. Reads one collection and returns if nothing is missing. Otherwise one replica does the work and
  * the others wait for it. A migration must be idempotent, because it may run again after a crash.
  */
@@ -44,14 +50,17 @@ export async function migrate(
     readonly indexes?: readonly Index[];
     readonly signal?: AbortSignal;
   } = {},
-): Promise<void> {
+): Promise<SchemaVersion> {
+  const required = Math.max(0, ...list.map(({ id }) => id));
   const requiredIndexes = options.indexes ?? indexes;
   const fingerprint = createHash('sha256').update(JSON.stringify(requiredIndexes)).digest('hex');
   const applied = database.collection<AppliedMigration | CreatedIndexes>('migrations');
   const isCurrent = ({ ids, created }: MigrationState): boolean =>
     list.every(({ id }) => ids.has(id)) && created === fingerprint;
   // Without this check, the lease of a replica that was killed would delay the next start until it expires.
-  if (isCurrent(await readState(applied))) return;
+  const before = await readState(applied);
+  const version = { required, applied: Math.max(required, ...before.ids) };
+  if (isCurrent(before)) return version;
   const lease = await Lease.acquire(database, 'migrations', options);
   try {
     const { ids, created } = await readState(applied);
@@ -62,9 +71,10 @@ export async function migrate(
       lease.assertHeld();
       await applied.insertOne({ _id: id, name, appliedAt: new Date() });
     }
-    if (created === fingerprint || !(await createIndexes(database, requiredIndexes, log))) return;
+    if (created === fingerprint || !(await createIndexes(database, requiredIndexes, log))) return version;
     lease.assertHeld();
     await applied.updateOne({ _id: 'indexes' }, { $set: { fingerprint, appliedAt: new Date() } }, { upsert: true });
+    return version;
   } finally {
     await lease.release();
   }
