@@ -41,6 +41,7 @@ describe('npm run doctor on a working product', () => {
       expect.arrayContaining([
         'Health',
         'Store: nats',
+        'Migrations',
         'Log-in',
         'Terminal: location',
         'Terminal: command',
@@ -99,6 +100,29 @@ describe('npm run doctor on a broken product', () => {
     } finally {
       process.kill(nats, 'SIGCONT');
     }
+  });
+
+  it.each([
+    [0, 'failed', 'are not applied: platform-api is not ready', 'kubectl logs job/migrate'],
+    [8, 'failed', 'up to number 8; this release needs 9', 'run dist/migrate.js again'],
+    [10, 'warning', 'up to number 10; the running release needs only 9', 'correct after a roll-back'],
+  ])('reports a database with migrations up to %i', async (applied, status, text, advice) => {
+    const gauge = (state: string, value: number): string =>
+      `platform_schema_version{state="${state}",service="platform-api"} ${value}\n`;
+    const admin = createServer((_request, response) => {
+      response.end(gauge('required', 9) + gauge('applied', applied));
+    });
+    const { code, checks } = await diagnose(
+      '--without-terminal',
+      '--admin-url',
+      `http://127.0.0.1:${await listen(admin)}`,
+    );
+    expect(checks.find(({ name }) => name === 'Migrations')).toMatchObject({
+      status,
+      text: expect.stringContaining(text),
+      advice: expect.stringContaining(advice),
+    });
+    expect(code).toBe(status === 'failed' ? 1 : 0);
   });
 
   it('reports a server whose clock is wrong', async () => {

@@ -19,6 +19,8 @@ export interface DoctorOptions {
   /** The gateway comes first: the simulated terminal connects to it. */
   readonly ports: readonly PortTarget[];
   readonly stores: Readonly<Partial<Record<'nats' | 'redis' | 'mongodb', string>>>;
+  /** Admin port of platform-api, which states the migrations. */
+  readonly adminUrl: string | undefined;
   readonly webhookUrl: string | undefined;
   /** Folder whose disk is checked; absent for an installation on other machines. */
   readonly dataDir: string | undefined;
@@ -31,6 +33,7 @@ variable instead, such as DOCTOR_BASE_URL.
   --base-url URL      API and dashboard        --email, --password, --api-key   an owner, for the simulated terminal
   --video-url URL     video service            --nats-url, --redis-url, --mongodb-url   where reachable
   --gateway HOST:PORT, --media HOST:PORT, --ftp HOST:PORT, --attachments HOST:PORT
+  --admin-url URL     admin port of platform-api, for the migrations, such as one that kubectl port-forward opens
   --webhook-url URL   receives a test event    --without-terminal, --json, --help`;
 
 const textOptions = [
@@ -46,6 +49,7 @@ const textOptions = [
   'nats-url',
   'redis-url',
   'mongodb-url',
+  'admin-url',
   'webhook-url',
 ] as const;
 type TextOption = (typeof textOptions)[number];
@@ -116,6 +120,7 @@ export function readDoctorOptions(
       ...toStore('redis', read('redis-url') ?? local?.backends.redis_url),
       ...toStore('mongodb', read('mongodb-url') ?? local?.backends.mongodb_url),
     },
+    adminUrl: (read('admin-url') ?? local?.health['platform-api'])?.replace(/\/$/, ''),
     webhookUrl: read('webhook-url'),
     dataDir: local?.data_dir,
     isJson: values.json === true,

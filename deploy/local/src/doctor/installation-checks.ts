@@ -2,6 +2,7 @@ import { statfs } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { probeUrl } from '../backends/probe.ts';
 import { type Check, failed, ok, skipped, warning } from './check.ts';
+import { checkMigrations } from './check-migrations.ts';
 import type { DoctorOptions } from './doctor-options.ts';
 
 const retryMs = 500;
@@ -12,10 +13,11 @@ const advices = {
   mongodb: 'Start MongoDB and check MONGODB_URL: without it nothing is stored.',
 } as const;
 
-/** Returns the checks of the installation as a whole: its health, stores and disk. */
+/** Returns the checks of the installation as a whole: its health, stores, migrations and disk. */
 export const createInstallationChecks = (options: DoctorOptions): Check[] => [
   checkHealth(options.baseUrl),
   ...(['nats', 'redis', 'mongodb'] as const).map((kind) => checkStore(kind, options.stores[kind])),
+  checkMigrations(options.adminUrl),
   checkDisk(options.dataDir),
 ];
 

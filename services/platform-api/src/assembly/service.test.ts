@@ -39,6 +39,13 @@ beforeAll(async () => {
 });
 afterAll(() => nats.remove());
 
+/** Returns the number of the newest migration that the admin port states. */
+async function readSchemaVersion({ adminPort }: PlatformApi, state: 'applied' | 'required'): Promise<number> {
+  const metrics = await (await fetch(`http://127.0.0.1:${adminPort}/metrics`)).text();
+  const [, version] = new RegExp(`platform_schema_version\\{[^}]*"${state}"[^}]*\\} (\\d+)`).exec(metrics) ?? [];
+  return Number(version);
+}
+
 const owner = { email: 'Owner@Fleet.example', password: 'correct horse battery' };
 
 describe('platform-api', () => {
@@ -245,7 +252,10 @@ describe('platform-api without its database', () => {
       const getReadiness = () => fetch(`http://127.0.0.1:${service.adminPort}/readyz`);
       const ready = await getReadiness();
       expect(ready.status).toBe(503);
-      expect(await ready.json()).toMatchObject({ checks: { message_broker: true, database: false } });
+      expect(await ready.json()).toMatchObject({
+        checks: { message_broker: true, migrations: false, database: false },
+      });
+      expect(await readSchemaVersion(service, 'applied')).toBe(0);
       await expect(check()).rejects.toMatchObject({ name: 'BusError', kind: 'failed' });
       expect(await (await get('/api/x')).json()).toMatchObject({ status: 503, code: 'unavailable' });
 
@@ -253,6 +263,7 @@ describe('platform-api without its database', () => {
       await waitFor(async () => (await getReadiness()).status === 200);
       expect(await check()).toMatchObject({ valid: true });
       expect((await get('/api/x')).status).toBe(404);
+      expect(await readSchemaVersion(service, 'applied')).toBe(await readSchemaVersion(service, 'required'));
     } finally {
       await bus.close();
       await service.stop();

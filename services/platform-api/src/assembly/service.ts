@@ -39,12 +39,13 @@ import { Background } from '../platform/background.ts';
 import type { Deps } from '../platform/deps.ts';
 import { readThresholds } from '../platform/thresholds.ts';
 import { createMessageSender, type MessageSender } from '../providers/message-sender.ts';
-import { migrate } from '../store/migrate.ts';
+import { migrate, type SchemaVersion } from '../store/migrate.ts';
 import { RecordStore } from '../store/record-store.ts';
 import { createPlatformApp } from './app.ts';
 import { bootstrap } from './bootstrap.ts';
 import { type Config, parseRoles, type Role, schema } from './config.ts';
 import { migrations } from './migrations.ts';
+import { createSchemaVersionGauge } from './schema-version-gauge.ts';
 
 export interface PlatformApi extends Running {
   /** 0 if no role of the process serves HTTP. */
@@ -84,6 +85,7 @@ export async function create(config: Config, overrides: Overrides = {}): Promise
 async function start(config: Config, log: Logger, lifecycle: Lifecycle, overrides: Overrides): Promise<PlatformApi> {
   const name = getPodId(config.POD_ID);
   const health: Health = { metrics: createMetrics('platform-api') };
+  health.metrics.registerMetric(createSchemaVersionGauge(() => health.firstRecords?.schemaVersion()));
   const adminPort = await openAdminPort(config, log, lifecycle, health);
   const database = openDatabase(config.MONGODB_URL, { appName: name });
   health.database = database;
@@ -134,9 +136,10 @@ async function start(config: Config, log: Logger, lifecycle: Lifecycle, override
 function writeFirstRecords(config: Config, log: Logger, lifecycle: Lifecycle, records: RecordStore) {
   const { database } = records;
   const stopping = new AbortController();
+  let schemaVersion: SchemaVersion | undefined;
   const firstRecords = retryUntilSuccess(
     async () => {
-      await migrate(database, log, migrations, { signal: stopping.signal });
+      schemaVersion = await migrate(database, log, migrations, { signal: stopping.signal });
       await bootstrap(config, records, log);
       await loadTollGates({ database, records, log }, config.TOLL_GATES_FILE, stopping.signal);
     },
@@ -146,7 +149,13 @@ function writeFirstRecords(config: Config, log: Logger, lifecycle: Lifecycle, re
     stopping.abort();
     return firstRecords.stop();
   });
-  return firstRecords;
+  return {
+    get isDone() {
+      return firstRecords.isDone;
+    },
+    /** Undefined until the migrations are applied. */
+    schemaVersion: () => schemaVersion,
+  };
 }
 
 /** What the health checks test. */
@@ -166,6 +175,7 @@ const openAdminPort = (config: Config, log: Logger, lifecycle: Lifecycle, health
     metrics: health.metrics,
     checks: {
       message_broker: () => health.bus?.isUp() ?? false,
+      migrations: () => health.firstRecords?.schemaVersion() !== undefined,
       first_records: () => health.firstRecords?.isDone ?? false,
     },
     backends: { database: () => health.database?.ping() ?? false },
