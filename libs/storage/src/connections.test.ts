@@ -57,6 +57,40 @@ describe('the database', () => {
     }
   });
 
+  it.each([
+    ['', true],
+    ['?retryWrites=true', true],
+    ['?retryWrites=false', false],
+  ])('follows the URL in whether writes are retried: %j', async (query, isRetried) => {
+    const url = new URL(testEnv('MONGODB_URL'));
+    url.pathname = `/storage_${randomBytes(6).toString('hex')}`;
+    url.search = query;
+    const database = openDatabase(url.href, { appName: 'storage-test' });
+    try {
+      expect(database.db.client.options.retryWrites).toBe(isRetried);
+      // A server without a replica set receives no transaction numbers, which FerretDB does not know.
+      const things = database.collection<{ _id: string; value?: number }>('things');
+      await things.insertOne({ _id: 'a' });
+      const changed = await things.findOneAndUpdate({ _id: 'a' }, { $inc: { value: 1 } }, { returnDocument: 'after' });
+      expect(changed).toMatchObject({ value: 1 });
+    } finally {
+      await database.db.dropDatabase();
+      await database.close();
+    }
+  });
+
+  it('takes user, password and their database from the URL, also with special characters', async () => {
+    const url =
+      'mongodb://fleet-2:p%40ss%2Fword%3A1@db-0.example:27017,db-1.example:27017/fleet?authSource=admin&replicaSet=rs';
+    const database = openDatabase(url, { appName: 'storage-test' });
+    expect(database.db.client.options).toMatchObject({
+      credentials: { username: 'fleet-2', password: 'p@ss/word:1', source: 'admin' },
+      hosts: [{ host: 'db-0.example' }, { host: 'db-1.example' }],
+      replicaSet: 'rs',
+    });
+    await database.close();
+  });
+
   it('may start after its clients, stop and return', async () => {
     const server = await ServerProcess.mongo();
     const database = openDatabase(`mongodb://127.0.0.1:${server.port}/late`, { appName: 'storage-test' });

@@ -27,7 +27,8 @@ const reconnectDelayMs = 250;
 
 /**
  * Opens the database named by the path of a MongoDB URL. Does not wait for the server, so that a service starts before
- * its database. Without a server, calls fail after five seconds at most; they work again once it is available.
+ * its database. Without a server, calls fail after five seconds at most; they work again once it is available. Whether
+ * writes are retried, the URL states (`retryWrites`, by default true); the driver retries none on a single server.
  */
 export function openDatabase(url: string, options: { appName: string }): Database {
   const client = new MongoClient(url, {
@@ -35,7 +36,6 @@ export function openDatabase(url: string, options: { appName: string }): Databas
     serverSelectionTimeoutMS: 5_000,
     connectTimeoutMS: 5_000,
     socketTimeoutMS: 20_000,
-    retryWrites: false,
   });
   const db = client.db();
   const stopConnecting = connectWithRetry(client);
