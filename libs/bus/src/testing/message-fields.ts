@@ -53,7 +53,7 @@ const collectProperties = ({ properties = {}, required = [] }: Schema, path: str
     collectFields(property, `${path}/${name}`, required.includes(name) ? '' : '?'),
   );
 
-/** Returns the constants by which readers tell a variant of a union, or its number. */
+/** Returns the constants that identify a variant of a union, or its number. */
 function nameVariant({ properties = {} }: Schema, index: number): string {
   const constants = Object.entries(properties).filter(([, property]) => property.const !== undefined);
   return constants.map(([name, property]) => `${name}=${String(property.const)}`).join(',') || String(index);
