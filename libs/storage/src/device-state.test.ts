@@ -111,7 +111,7 @@ describe('device state in Redis', () => {
     const generations = claims.map(({ generation }) => generation);
     expect(new Set(generations).size).toBe(20);
     expect((await readDevice(redis, imei))?.generation).toBe(Math.max(...generations));
-    await redis.del(`device:${imei}`);
+    await redis.del(`device:{${imei}}`);
   });
 
   it('rejects an older session that is published again, and returns the newer one', async () => {
@@ -128,7 +128,7 @@ describe('device state in Redis', () => {
   it('restores a session under its generation after Redis was emptied, and updates its last-seen time', async () => {
     const state = session();
     const { generation } = await claimDevice(redis, imei, state);
-    await redis.del(`device:${imei}`);
+    await redis.del(`device:{${imei}}`);
     expect(await claimDevice(redis, imei, state, generation)).toEqual({ generation, previous: undefined });
     const later = { ...state, lastSeenMs: state.lastSeenMs + 60_000 };
     await claimDevice(redis, imei, later, generation);
@@ -144,7 +144,7 @@ describe('device state in Redis', () => {
     await release(old);
     expect((await readDevice(redis, imei))?.sessionId).toBe(next.sessionId);
     await release(next);
-    expect(await redis.exists(`device:${imei}`)).toBe(0);
+    expect(await redis.exists(`device:{${imei}}`)).toBe(0);
   });
 
   it('returns the last-seen time after the session; it never decreases', async () => {
@@ -157,7 +157,7 @@ describe('device state in Redis', () => {
     await claimDevice(redis, imei, state);
     await release(state);
     expect(await readLastSeenMs(redis, imei)).toBe(state.lastSeenMs + 4_000);
-    expect(await redis.pTTL(`device-seen:${imei}`)).toBeGreaterThan(0);
+    expect(await redis.pTTL(`device-seen:{${imei}}`)).toBeGreaterThan(0);
   });
 
   it('hides devices of a dead gateway, and returns them when the gateway lives again', async () => {
@@ -183,6 +183,6 @@ describe('device state in Redis', () => {
     await deregisterGateway(redis, pods[1]);
     expect([...(await readDevices(redis, imeis)).keys()]).toEqual(imeis.slice(0, 1));
     expect(await readDevices(redis, [])).toEqual(new Map());
-    await redis.del(imeis.map((each) => `device:${each}`));
+    await redis.del(imeis.map((each) => `device:{${each}}`));
   });
 });

@@ -1,7 +1,7 @@
 import { dayMs } from '@fleet/service-kit';
 import type { Redis } from './redis.ts';
 
-/** State of a terminal's session in Redis. Key `device:<imei>`; imei is the canonical number. */
+/** State of a terminal's session in Redis. Key `device:{<imei>}`; imei is the canonical number. */
 export interface DeviceState {
   /** Unique for each session. */
   readonly sessionId: string;
@@ -20,11 +20,12 @@ export interface DeviceState {
   readonly remoteAddress: string;
 }
 
-const deviceKey = (imei: string): string => `device:${imei}`;
-const seenKey = (imei: string): string => `device-seen:${imei}`;
+// All keys of one terminal are in one slot of a cluster.
+const deviceKey = (imei: string): string => `device:{${imei}}`;
+const seenKey = (imei: string): string => `device-seen:{${imei}}`;
 const gatewayKey = (podId: string): string => `gateway:${podId}`;
 /** Exists while a terminal that its gateway disconnected may reconnect. */
-const returningKey = (imei: string): string => `device-returning:${imei}`;
+const returningKey = (imei: string): string => `device-returning:{${imei}}`;
 /** Outlives the gateway: the age of its last heartbeat dates the gateway's death. */
 const lastHeartbeatKey = (podId: string): string => `gateway-heartbeat:${podId}`;
 
@@ -174,7 +175,10 @@ export async function isDeviceExpected(redis: Redis, imei: string, withinMs: num
 /** Returns the age of a key from its remaining time to live, which is negative without the key. */
 const isYoungerThan = (ttlMs: number, withinMs: number): boolean => ttlMs >= 0 && returnTtlMs - ttlMs <= withinMs;
 
-/** Returns the sessions of many terminals by canonical number, without those on no live gateway. */
+/**
+ * Returns the sessions of many terminals by canonical number, without those on no live gateway. The client of a cluster
+ * splits `mGet` by slot.
+ */
 export async function readDevices(redis: Redis, imeis: readonly string[]): Promise<Map<string, DeviceState>> {
   const states = new Map<string, DeviceState>();
   for (let offset = 0; offset < imeis.length; offset += readBatchSize) {

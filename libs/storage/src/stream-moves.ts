@@ -1,16 +1,9 @@
+import { renewAccountStream } from './account-streams.ts';
+import { takeDueMembers } from './due-members.ts';
 import { readStream } from './read-streams.ts';
 import type { Redis } from './redis.ts';
 import { endedStreamTtlMs } from './stream-claims.ts';
-import {
-  dueKey,
-  endedKey,
-  expiringKey,
-  movingKey,
-  parseSuffix,
-  requestKey,
-  streamKey,
-  streamSuffix,
-} from './stream-keys.ts';
+import { dueKey, endedKey, expiringKey, movingKey, requestKey, streamKey, streamMember } from './stream-keys.ts';
 import type { StreamClaim, StreamId, StreamRequest } from './stream-state.ts';
 
 /** A moving stream ends if no camera has connected to another pod within this time. */
@@ -38,17 +31,25 @@ export async function handOverStream(
   claim: StreamClaim,
   request: StreamRequest,
 ): Promise<boolean> {
-  const member = streamSuffix(id);
+  const member = streamMember(id);
+  const nowMs = Date.now();
+  const firstPacketDueMs = nowMs + moveTimeoutMs;
+  // After a crash of this pod before its last command, the stream ends at this time.
+  await redis.zAdd(dueKey, { score: firstPacketDueMs, value: member });
   const isReleased = await redis.eval(handOverScript, {
     keys: [streamKey(id), requestKey(id), endedKey(id)],
-    arguments: [String(claim.generation), JSON.stringify(request), String(requestTtlMs), String(endedStreamTtlMs)],
+    arguments: [
+      String(claim.generation),
+      JSON.stringify({ ...request, firstPacketDueMs }),
+      String(requestTtlMs),
+      String(endedStreamTtlMs),
+    ],
   });
   if (isReleased !== 1) return false;
-  const nowMs = Date.now();
   await Promise.all([
-    redis.zRem(expiringKey, member),
-    redis.zAdd(dueKey, { score: nowMs + moveTimeoutMs, value: member }),
     redis.zAdd(movingKey, { score: nowMs, value: member }),
+    redis.zRem(expiringKey, member),
+    renewAccountStream(redis, request.accountId, id, moveTimeoutMs),
   ]);
   return true;
 }
@@ -70,25 +71,21 @@ export interface MovingStream {
  * Returns the moving streams whose camera has to be commanded now, each to one caller. Call `completeMove` after the
  * command; without it another caller gets the stream later.
  */
-export async function takeMovingStreams(redis: Redis, nowMs = Date.now()): Promise<MovingStream[]> {
-  const members = await redis.zRangeByScore(movingKey, 0, nowMs, { LIMIT: { offset: 0, count: 100 } });
-  const taken: MovingStream[] = [];
-  for (const member of members) {
+export const takeMovingStreams = (redis: Redis, nowMs = Date.now()): Promise<MovingStream[]> =>
+  takeDueMembers(redis, movingKey, nowMs, async (id, member) => {
     const isTaken = await redis.eval(takeScript, {
       keys: [movingKey],
       arguments: [member, String(nowMs), String(nowMs + attemptTtlMs)],
     });
-    if (isTaken !== 1) continue;
-    const id = parseSuffix(member);
+    if (isTaken !== 1) return undefined;
     const { claim, request } = await readStream(redis, id);
+    if (claim === null && request?.move !== undefined) return { id, request };
     // The camera has connected by itself, or the stream was stopped.
-    if (claim !== null || request?.move === undefined) await completeMove(redis, id);
-    else taken.push({ id, request });
-  }
-  return taken;
-}
+    await completeMove(redis, id);
+    return undefined;
+  });
 
 /** Ends the attempts to move a stream: its camera was commanded, or the stream has ended. */
 export async function completeMove(redis: Redis, id: StreamId): Promise<void> {
-  await redis.zRem(movingKey, streamSuffix(id));
+  await redis.zRem(movingKey, streamMember(id));
 }

@@ -30,7 +30,7 @@ describe('stream state in Redis', () => {
   let redis: Redis;
   let other: Redis;
   const id: StreamId = { kind: 'live', imei: '13800138000', channel: 3 };
-  const keys = { stream: 'stream:live:13800138000:3', request: 'stream-request:live:13800138000:3' };
+  const keys = { stream: 'stream:live:{13800138000}:3', request: 'stream-request:live:{13800138000}:3' };
   const podA = { podId: 'a', url: 'http://127.0.0.1:1' };
   const podB = { podId: 'b', url: 'http://127.0.0.1:2' };
   const request = (more: Partial<StreamRequest> = {}): StreamRequest => ({
@@ -102,7 +102,10 @@ describe('stream state in Redis', () => {
     await reserveStream(redis, id, requested);
     expect(await acknowledgeStream(redis, id, 'another')).toBe(false);
     expect(await acknowledgeStream(redis, id, requested.requestId)).toBe(true);
-    expect(await readStream(redis, id)).toEqual({ claim: null, request: { ...requested, status: 'acknowledged' } });
+    expect(await readStream(redis, id)).toMatchObject({
+      claim: null,
+      request: { ...requested, status: 'acknowledged' },
+    });
     expect(await redis.pTTL(keys.request)).toBeGreaterThan(firstPacketTimeoutMs);
   });
 
@@ -219,7 +222,7 @@ describe('stream state in Redis', () => {
     expect(await popOrphanedStreams(redis, laterMs)).toEqual([]);
     await releaseStream(redis, { ...id, channel: 0 }, getClaim(0).generation);
     const lapsed = streams.slice(1);
-    for (const { channel } of lapsed) await redis.del(`stream:live:13800138000:${channel}`);
+    for (const { channel } of lapsed) await redis.del(`stream:live:{13800138000}:${channel}`);
     expect(await renewStreamClaim(redis, { ...id, channel: 1 }, getClaim(1))).toBe('restored');
     await claimStream(redis, { ...id, channel: 2 }, podB, { acceptUnsolicited: true });
     const swept = await Promise.all(
@@ -247,7 +250,7 @@ describe('stream state in Redis', () => {
 
     it('becomes a request, with which another pod may claim it', async () => {
       const next = await handOver();
-      expect(await readStream(redis, id)).toEqual({ claim: null, request: next });
+      expect(await readStream(redis, id)).toMatchObject({ claim: null, request: next });
       expect(await readEndedStream(redis, id)).toMatchObject(podA);
       expect(await popOrphanedStreams(redis, Date.now() + 60_000)).toEqual([]);
       const claimed = await claimStream(redis, id, podB);
@@ -260,7 +263,7 @@ describe('stream state in Redis', () => {
       const streams = Array.from({ length: 10 }, (_unused, channel): StreamId => ({ ...id, channel }));
       const requests = await Promise.all(streams.map(handOver));
       const taken = (await Promise.all([redis, other, redis].map((client) => takeMovingStreams(client)))).flat();
-      expect(taken.toSorted((a, b) => a.id.channel - b.id.channel)).toEqual(
+      expect(taken.toSorted((a, b) => a.id.channel - b.id.channel)).toMatchObject(
         streams.map((stream, index) => ({ id: stream, request: requests[index] })),
       );
       expect(await takeMovingStreams(redis)).toEqual([]);

@@ -12,7 +12,7 @@ export interface StreamId {
 }
 
 /**
- * Request to a camera. Key `stream-request:<kind>:<imei>:<channel>`; it exists until the camera connects, refuses or
+ * Request to a camera. Key `stream-request:<kind>:{<imei>}:<channel>`; it exists until the camera connects, refuses or
  * times out.
  */
 export interface StreamRequest {
@@ -36,6 +36,8 @@ export interface StreamRequest {
   readonly isForeign: boolean;
   readonly requestedAtMs: number;
   readonly correlationId: string;
+  /** Time until which an acknowledged camera must connect. */
+  readonly firstPacketDueMs?: number;
   /** Account whose streams are counted; absent without a vehicle. */
   readonly accountId?: number;
   /** Where the camera was sent by 0x9101, of live video; absent in requests of earlier releases. */
@@ -68,7 +70,7 @@ export interface HlsContinuation {
   readonly discontinuity: number;
 }
 
-/** The media pod that owns a stream. Key `stream:<kind>:<imei>:<channel>`, renewed by its owner. */
+/** The media pod that owns a stream. Key `stream:<kind>:{<imei>}:<channel>`, renewed by its owner. */
 export interface StreamClaim {
   readonly podId: string;
   /** Base URL of the owner's FLV server for other services. */

@@ -74,7 +74,7 @@ describeCaptures('captures of real devices', () => {
       else await waitFor(() => player.ending === 'complete', 'the end of the response');
       await waitFor(async () => {
         if (way === 'udp') harness.bus.nc.publish(`media.${harness.podId}.control`, ended(id));
-        return (await harness.redis.exists(`stream:live:${id.imei}:${id.channel}`)) === 0;
+        return (await harness.redis.exists(`stream:live:{${id.imei}}:${id.channel}`)) === 0;
       }, 'the claim to be released');
 
       const streams = await probeStreams(player.flv);

@@ -60,7 +60,7 @@ describe('unsolicited camera', () => {
       status: 404,
       body: { status: 404, error: expect.any(String) },
     });
-    expect(await harness.redis.exists(`stream:live:${id.imei}:1`)).toBe(0);
+    expect(await harness.redis.exists(`stream:live:{${id.imei}}:1`)).toBe(0);
   });
 
   it('is not admitted by a playback request or over UDP', async () => {
@@ -71,7 +71,7 @@ describe('unsolicited camera', () => {
     await tcp.send(...firstFrames(new TestCamera(id), 3));
     await waitFor(() => tcp.isClosed, 'the connection to close');
     expect(await harness.findStream({ ...id, kind: 'live' })).toBeUndefined();
-    expect(await harness.redis.exists(`stream-request:history:${id.imei}:1`)).toBe(1);
+    expect(await harness.redis.exists(`stream-request:history:{${id.imei}}:1`)).toBe(1);
     camera.close();
   });
 
@@ -295,7 +295,7 @@ describe('reconnecting camera', () => {
     camera.close();
     await waitFor(() => player.ending === 'complete', 'the end of the response');
     expect(await fetchStatus(harness.streamUrl(id))).toMatchObject({ status: 404 });
-    expect(await harness.redis.exists(`stream:live:${id.imei}:1`)).toBe(0);
+    expect(await harness.redis.exists(`stream:live:{${id.imei}}:1`)).toBe(0);
   });
 
   it('on another pod ends the stream here without touching the new claim', async () => {
@@ -308,7 +308,7 @@ describe('reconnecting camera', () => {
     const otherFeed = startStreaming(elsewhere, new TestCamera(id), card);
     await waitFor(() => player.ending === 'complete', 'the end of the response here');
     await waitFor(() => camera.isClosed, 'the connection here to close');
-    const claim = JSON.parse((await harness.redis.get(`stream:live:${id.imei}:1`)) ?? '{}') as { url: string };
+    const claim = JSON.parse((await harness.redis.get(`stream:live:{${id.imei}}:1`)) ?? '{}') as { url: string };
     expect(claim.url).toBe(`http://127.0.0.1:${other.httpPort}`);
     expect(elsewhere.isClosed).toBe(false);
     here.stop();

@@ -1,6 +1,6 @@
 import { mediaControl, mediaControlSubject, publish } from '@fleet/bus';
 import { type AccessUnit } from '@fleet/jt1078/testing';
-import type { StreamId } from '@fleet/storage';
+import type { StreamId, StreamRequest } from '@fleet/storage';
 import { waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { createTestCard, startStreaming, TcpCamera, TestCamera } from './testing/camera.ts';
@@ -21,7 +21,7 @@ afterAll(() => harness.stop());
 const publishControl = (id: StreamId, change: 'ended' | 'paused' | 'resumed' | 'restarted'): void =>
   publish(harness.bus, mediaControl, { ...id, change }, mediaControlSubject(harness.podId));
 
-const readClaim = (id: StreamId) => harness.redis.get(`stream:${id.kind}:${id.imei}:${id.channel}`);
+const readClaim = (id: StreamId) => harness.redis.get(`stream:${id.kind}:{${id.imei}}:${id.channel}`);
 
 async function running(kind: 'live' | 'history' = 'live') {
   const id = await harness.requestStream({ kind, dataType: kind === 'live' ? 1 : 2 });
@@ -106,10 +106,13 @@ describe('camera that acknowledged a request but did not connect', () => {
     const gateway = fakeGateway(harness.bus, id.imei);
     await harness.bus.nc.flush();
     // Simulates the end of the 30 seconds.
+    const key = `stream-request:live:{${id.imei}}:3`;
+    const request = JSON.parse((await harness.redis.get(key)) ?? '{}') as StreamRequest;
+    await harness.redis.set(key, JSON.stringify({ ...request, firstPacketDueMs: Date.now() - 1 }));
     await harness.redis.zAdd('stream-requests:due', { score: Date.now() - 1, value: `live:${id.imei}:3` });
     await waitFor(() => gateway.commands.length > 0, 'the command');
     expect(gateway.commands[0]?.command).toMatchObject({ kind: 'controlLive', channel: 3, control: 0 });
-    expect(await harness.redis.exists(`stream-request:live:${id.imei}:3`)).toBe(0);
+    expect(await harness.redis.exists(key)).toBe(0);
     await gateway.stop();
   });
 });
@@ -176,7 +179,7 @@ describe('service shutdown', () => {
     await ownHarness.stop();
     await waitFor(() => player.ending === 'complete', 'the end of the response');
     await waitFor(() => camera.isClosed, 'the camera connection to close');
-    expect(await redis.exists(`stream:live:${streamId.imei}:1`)).toBe(0);
+    expect(await redis.exists(`stream:live:{${streamId.imei}}:1`)).toBe(0);
     await waitFor(() => gateway.commands.length > 0, 'the stop command');
     expect(gateway.commands[0]?.command).toMatchObject({ kind: 'controlLive', control: 0 });
     for (const port of [httpPort, livePort])

@@ -108,7 +108,7 @@ describe('the stop of a pod', () => {
     await stopping;
     close();
     await gateway.stop();
-    await own.redis.del(`stream-request:live:${id.imei}:1`);
+    await own.redis.del(`stream-request:live:{${id.imei}}:1`);
     own.redis.destroy();
     await own.bus.close();
   });
@@ -123,7 +123,7 @@ describe('the stop of a pod', () => {
     await waitFor(() => own.findStream(id), 'the stream', timeoutMs);
     await own.stop();
     await waitFor(() => gateway.commands.length > 0, 'the command', timeoutMs);
-    expect(await harness.redis.exists(`stream-request:live:${id.imei}:1`)).toBe(1);
+    expect(await harness.redis.exists(`stream-request:live:{${id.imei}}:1`)).toBe(1);
     close();
     await gateway.stop();
   });

@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => harness.stop());
 
-const readClaim = (id: StreamId) => harness.redis.get(`stream:${id.kind}:${id.imei}:${id.channel}`);
+const readClaim = (id: StreamId) => harness.redis.get(`stream:${id.kind}:{${id.imei}}:${id.channel}`);
 
 describe('recording', () => {
   it('is delivered completely, ends with the last chunk, and is removed', async () => {

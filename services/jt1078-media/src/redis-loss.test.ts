@@ -90,10 +90,10 @@ describe('Redis outage', () => {
     server.removeData();
     server.start();
     await waitFor(
-      async () => harness.redis.isReady && (await harness.redis.exists(`stream:live:${id.imei}:1`)) === 1,
+      async () => harness.redis.isReady && (await harness.redis.exists(`stream:live:{${id.imei}}:1`)) === 1,
       'the claim to be restored',
     );
-    const claim = JSON.parse((await harness.redis.get(`stream:live:${id.imei}:1`)) ?? '{}') as { podId: string };
+    const claim = JSON.parse((await harness.redis.get(`stream:live:{${id.imei}}:1`)) ?? '{}') as { podId: string };
     expect(claim.podId).toBe(harness.podId);
     expect(player.ending).toBeNull();
     after.stop();

@@ -84,14 +84,14 @@ describe('reconnecting terminal', () => {
     const outcomePromise = caller.sendCommand(canonicalNumber(phone), startLive);
     const frame = await old.waitForFrame(0x9101);
     // The record is written before the frame, so the crash of a pod loses nothing.
-    expect(await caller.redis.hLen(`device-commands:${canonicalNumber(phone)}`)).toBe(1);
+    expect(await caller.redis.hLen(`device-commands:{${canonicalNumber(phone)}}`)).toBe(1);
     old.close();
     const young = await login(second, phone);
     young.sendGeneralResponse(frame);
     expect(await outcomePromise).toMatchObject({ kind: 'answered', answer: { commandSerialNo: frame.serial } });
     expect(young.received.filter(({ messageId }) => messageId === 0x9101)).toEqual([]);
     await waitFor(
-      async () => (await caller.redis.hLen(`device-commands:${canonicalNumber(phone)}`)) === 0,
+      async () => (await caller.redis.hLen(`device-commands:{${canonicalNumber(phone)}}`)) === 0,
       'the record is removed',
     );
   });
@@ -183,7 +183,7 @@ describe('retried command', () => {
 
   it('waits for the response if a crashed pod has written it, otherwise times out', async () => {
     const phone = uniquePhone();
-    const records = `device-commands:${canonicalNumber(phone)}`;
+    const records = `device-commands:{${canonicalNumber(phone)}}`;
     const commandId = randomBytes(16).toString('hex');
     const record = { messageId: 0x9101, serials: [7], partSerials: [], deadlineAtMs: Date.now() + 60_000 };
     await caller.redis.hSet(records, commandId, JSON.stringify(record));

@@ -202,7 +202,7 @@ describe('concurrent requests', () => {
     } as const;
     await reserveStream(harness.redis, live(imei), request);
     const waiting = start(imei);
-    await harness.redis.pExpire(`stream-request:live:${imei}:1`, 300);
+    await harness.redis.pExpire(`stream-request:live:{${imei}}:1`, 300);
     expect((await waiting).body).toEqual(success);
     expect(harness.findCommands(imei)).toHaveLength(1);
   });
@@ -225,11 +225,11 @@ describe('concurrent requests', () => {
     await moved('of-a-move', Date.now());
     expect((await start(imei)).body).toEqual(success);
     expect(harness.findCommands(imei)).toEqual([]);
-    await harness.redis.del(`stream-request:live:${imei}:1`);
+    await harness.redis.del(`stream-request:live:{${imei}}:1`);
     await moved('of-an-old-move', Date.now() - 10_000);
     expect((await start(imei)).body).toEqual(success);
     expect(harness.findCommands(imei)).toHaveLength(1);
-    await harness.redis.del(`stream-request:live:${imei}:1`);
+    await harness.redis.del(`stream-request:live:{${imei}}:1`);
     await moved('to-another-port', Date.now(), 7000);
     expect((await start(imei)).body).toEqual(success);
     expect(harness.findCommands(imei)).toHaveLength(2);

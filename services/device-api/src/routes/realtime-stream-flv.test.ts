@@ -210,7 +210,7 @@ describe('a stream whose pod stops', () => {
     const response = await watch(imei, '&audio=none');
     expect(await firstChunk(response)).toBe('FLV one ');
     await claim.leave();
-    await harness.redis.set(`stream-request:live:${imei}:1`, JSON.stringify({ status: 'acknowledged' }));
+    await harness.redis.set(`stream-request:live:{${imei}}:1`, JSON.stringify({ status: 'acknowledged' }));
     move();
     await harness.connectStream(imei, 1, next.url, 'next-media');
     expect(String(await readBytes(response))).toBe('two');

@@ -104,8 +104,9 @@ describe('the limit on streams of an account', () => {
     const [first = ''] = await fill(accountId);
     const imei = await device(accountId);
     expect(await start(imei)).toMatchObject(refusal);
-    // As if the request had expired without renewal.
-    await harness.redis.del(`stream-request:live:${first}:1`);
+    // As if both had expired without renewal.
+    await harness.redis.del(`stream-request:live:{${first}}:1`);
+    await harness.redis.zAdd(`account-streams:${accountId}`, { score: Date.now() - 1, value: `live:${first}:1` });
     expect((await start(imei)).status).toBe(200);
   });
 

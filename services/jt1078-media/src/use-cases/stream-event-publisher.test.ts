@@ -65,7 +65,7 @@ describe('stream.changed events', () => {
     const id: StreamId = { kind: 'live', imei: randomImei(), channel: 5 };
     await claimStream(harness.redis, id, { podId: 'killed', url: 'http://127.0.0.1:1' }, { acceptUnsolicited: true });
     // Simulates the expiry after ten seconds.
-    await harness.redis.del(`stream:live:${id.imei}:5`);
+    await harness.redis.del(`stream:live:{${id.imei}}:5`);
     await harness.redis.zAdd('streams:expiring', { score: Date.now() - 1, value: `live:${id.imei}:5` });
     await waitFor(() => eventsOf(id).length > 0, 'the end');
     expect(eventsOf(id)).toMatchObject([{ channel: 5, status: 'stopped', viewers: 0, startedAtMs: null }]);
@@ -83,7 +83,7 @@ describe('stream.changed events', () => {
       const [before, last] = eventsOf(id).slice(-2);
       if (serializeState(before) === serializeState(last)) return true;
       // Simulates a long failure to renew the claim.
-      await harness.redis.del(`stream:live:${id.imei}:${id.channel}`);
+      await harness.redis.del(`stream:live:{${id.imei}}:${id.channel}`);
       return false;
     }, 'the repeated event');
     expect(eventsOf(id).at(-1)).toMatchObject({ status: 'streaming', viewers: 1 });

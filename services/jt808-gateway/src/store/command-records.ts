@@ -14,8 +14,9 @@ export interface CommandRecord {
 
 /** Longer than the timeout of any caller. */
 const ttlMs = 150_000;
-const commandsKey = (imei: string): string => `device-commands:${imei}`;
-const endedKey = (commandId: string): string => `device-command-ended:${commandId}`;
+// All keys of one terminal are in one slot of a cluster.
+const commandsKey = (imei: string): string => `device-commands:{${imei}}`;
+const endedKey = (imei: string, commandId: string): string => `device-command-ended:{${imei}}:${commandId}`;
 /** A longer outcome (a list of recordings) is not stored; a retry of such a command times out. */
 const maxOutcomeLength = 8_192;
 
@@ -29,8 +30,8 @@ export type CommandStatus =
   | { readonly state: 'neverSent' };
 
 /**
- * Stores command records in Redis. Commands in progress by terminal: hash `device-commands:<imei>`, field = Command-Id.
- * Ended commands: `device-command-ended:<Command-Id>`. Every method throws RedisUnavailableError while Redis is
+ * Stores command records in Redis. Commands in progress by terminal: hash `device-commands:{<imei>}`, field = Command-Id.
+ * Ended commands: `device-command-ended:{<imei>}:<Command-Id>`. Every method throws RedisUnavailableError while Redis is
  * unavailable.
  */
 export class CommandRecords {
@@ -73,7 +74,7 @@ export class CommandRecords {
   /** Returns the status of a command. */
   async readStatus(imei: string, commandId: string): Promise<CommandStatus> {
     const [text, outcomeText] = await this.#breaker.run(() =>
-      Promise.all([this.#redis.hGet(commandsKey(imei), commandId), this.#redis.get(endedKey(commandId))]),
+      Promise.all([this.#redis.hGet(commandsKey(imei), commandId), this.#redis.get(endedKey(imei, commandId))]),
     );
     if (outcomeText !== null)
       return { state: 'ended', outcome: outcomeText === '' ? null : (JSON.parse(outcomeText) as Outcome) };
@@ -96,7 +97,7 @@ export class CommandRecords {
     await this.#breaker.run(() =>
       this.#redis
         .multi()
-        .set(endedKey(commandId), storedText, { expiration: { type: 'PX', value: ttlMs } })
+        .set(endedKey(imei, commandId), storedText, { expiration: { type: 'PX', value: ttlMs } })
         .hDel(commandsKey(imei), commandId)
         .exec(),
     );

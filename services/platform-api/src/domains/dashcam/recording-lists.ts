@@ -21,7 +21,7 @@ interface RecordingList {
   readonly listedAtMs: number;
 }
 
-/** What is known about one day (UTC): key `recordings:<vehicle>:<terminal>:<date>` in Redis. */
+/** What is known about one day (UTC): key `recordings:{<vehicle>:<terminal>}:<date>` in Redis. */
 export interface StoredDay {
   readonly lists: readonly RecordingList[];
   readonly segments: readonly RecordedSegment[];
@@ -35,7 +35,7 @@ const expirySeconds = 31 * 86_400;
 const maxListsPerDay = 50;
 
 const toKey = ({ _id, imei }: Owner, dayNumber: number): string =>
-  `recordings:${_id}:${imei ?? ''}:${new Date(dayNumber * dayMs).toISOString().slice(0, 10)}`;
+  `recordings:{${_id}:${imei ?? ''}}:${new Date(dayNumber * dayMs).toISOString().slice(0, 10)}`;
 
 const toDayNumber = (timeMs: number): number => Math.floor(timeMs / dayMs);
 
