@@ -90,7 +90,7 @@ describe('deleted vehicles', () => {
     await client.post(`/api/notifications/update-preferences/${id}`, { notification_types: ['sos'] });
     await client.post(`/api/subscription/orders/${names['order']}/mark-paid`);
     const imei = String(names['imei']);
-    await writeLastLocation(harness.deps.redis, lastLocationAt(imei, 22.5, 114));
+    await writeLastLocation(harness.deps, lastLocationAt(imei, 22.5, 114));
     const named = await listReferences(id);
     expect(named).toEqual(
       expect.arrayContaining([

@@ -34,7 +34,7 @@ describe('events other than locations', () => {
     count += 1;
     const made = await api.post('/api/vehicles', { vehicle_no: `EVENT${count}`, imei });
     expect(made.status).toBe(201);
-    await writeLastLocation(harness.deps.redis, lastLocationAt(imei, 22.5, 114.1));
+    await writeLastLocation(harness.deps, lastLocationAt(imei, 22.5, 114.1));
     return { id: made.data.id, imei };
   };
   const notificationsOf = async (vehicleId: number, type: string): Promise<readonly Data[]> =>

@@ -53,7 +53,7 @@ export const multimediaEventHandler: TerminalHandler<typeof multimediaEvent> = {
 
 /** Creates `media_captured` once for a picture; returns the id of the notification. */
 export async function raiseMediaCaptured(
-  deps: Pick<EventConsumerDeps, 'log' | 'notifications' | 'records' | 'redis'>,
+  deps: Pick<EventConsumerDeps, 'log' | 'notifications' | 'records' | 'redis' | 'config'>,
   vehicle: Vehicle,
   picture: Picture,
   atMs: number,
@@ -78,7 +78,7 @@ export async function raiseMediaCaptured(
 
 /** Creates a notification; returns its id, or null if it was deleted. */
 export async function raiseVehicleEvent(
-  deps: Pick<EventConsumerDeps, 'log' | 'notifications' | 'records' | 'redis'>,
+  deps: Pick<EventConsumerDeps, 'log' | 'notifications' | 'records' | 'redis' | 'config'>,
   vehicle: Vehicle,
   event: VehicleEvent,
 ): Promise<number | null> {

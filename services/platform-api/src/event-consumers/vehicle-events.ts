@@ -33,7 +33,7 @@ export const toNotificationVehicle = (vehicle: Vehicle): NotificationRequest['ve
 
 /** Creates notifications of events, by default at the vehicle's last position. They are durable once this resolves. */
 export async function raiseVehicleEvents(
-  deps: Pick<EventConsumerDeps, 'log' | 'notifications' | 'redis'>,
+  deps: Pick<EventConsumerDeps, 'log' | 'notifications' | 'redis' | 'config'>,
   entries: readonly { readonly vehicle: Vehicle; readonly event: VehicleEvent }[],
 ): Promise<void> {
   const imeis = entries.flatMap(({ vehicle: { imei }, event }) =>

@@ -1,6 +1,8 @@
-import type { Collection, Database, Redis } from '@fleet/storage';
+import type { Collection } from '@fleet/storage';
+import { partitionTag } from '../domains/last-positions/queries.ts';
 import { writeBatchStates } from '../domains/vehicle-states/commands.ts';
 import type { VehicleState } from '../domains/vehicle-states/vehicle-state.ts';
+import type { Deps } from '../platform/deps.ts';
 import { PartitionLost } from './partition.ts';
 
 /** Offset in a partition: the stream by its creation time, and the sequence number of the last message. */
@@ -19,24 +21,25 @@ interface StoredOffsets {
   readonly history: PartitionOffset | null;
 }
 
+type StateDeps = Pick<Deps, 'redis' | 'config' | 'database'>;
 type OffsetRecord = PartitionOffset & { readonly _id: string };
 
 const formatOffset = ({ stream, seq }: PartitionOffset): string => `${seq}@${stream}`;
 
 /** Stores the offsets of one partition in Redis and MongoDB. */
 export class OffsetStore {
-  readonly #redis: Redis;
+  readonly #deps: StateDeps;
   readonly #records: Collection<OffsetRecord>;
   readonly #partition: number;
   readonly #appliedKey: string;
   readonly #checkpointId: string;
   readonly #historyId: string;
 
-  constructor({ redis, database }: { readonly redis: Redis; readonly database: Database }, partition: number) {
-    this.#redis = redis;
-    this.#records = database.collection<OffsetRecord>('telemetry_places');
+  constructor(deps: StateDeps, partition: number) {
+    this.#deps = deps;
+    this.#records = deps.database.collection<OffsetRecord>('telemetry_places');
     this.#partition = partition;
-    this.#appliedKey = `telemetry-place:${partition}`;
+    this.#appliedKey = `telemetry-place:${partitionTag(partition)}`;
     this.#checkpointId = String(partition);
     this.#historyId = `history:${partition}`;
   }
@@ -51,7 +54,7 @@ export class OffsetStore {
   }
 
   async readApplied(): Promise<PartitionOffset | null> {
-    const text = await this.#redis.get(this.#appliedKey);
+    const text = await this.#deps.redis.get(this.#appliedKey);
     const [, seq, stream = ''] = /^(\d+)@(.*)$/.exec(text ?? '') ?? [];
     return seq === undefined ? null : { stream, seq: Number(seq) };
   }
@@ -70,7 +73,7 @@ export class OffsetStore {
       expected: expected === null ? '' : formatOffset(expected),
       next: formatOffset(next),
     };
-    const result = await writeBatchStates(this.#redis, change, states);
+    const result = await writeBatchStates(this.#deps, change, states);
     if (result === 'conflict') throw new PartitionLost(`partition ${this.#partition} belongs to another replica`);
     return result;
   }

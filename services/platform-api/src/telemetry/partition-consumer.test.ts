@@ -59,10 +59,14 @@ it('refills a Redis that lost a partition although none of its terminals reports
   const consumer = new PartitionConsumer(partition, () => true, deps);
   const seq = await report(imei, 0);
   await waitFor(async () => (await appliedSeq()) >= seq);
-  await redis.del([`telemetry-place:${partition}`, `rule-state:${imei}`, `last-location:${imei}`]);
+  await redis.del([
+    `telemetry-place:{telemetry-${partition}}`,
+    `rule-state:{telemetry-0}:${imei}`,
+    `last-location:{telemetry-0}:${imei}`,
+  ]);
   await waitFor(async () => (await appliedSeq()) >= seq);
-  expect((await readLastLocations(redis, [imei])).get(imei)?.timestamp).toBe(startMs);
-  expect((await readStatesOfRedis(redis, [imei])).get(imei)?.seq).toBe(seq);
+  expect((await readLastLocations(harness.deps, [imei])).get(imei)?.timestamp).toBe(startMs);
+  expect((await readStatesOfRedis(harness.deps, [imei])).get(imei)?.seq).toBe(seq);
   await consumer.stop();
 });
 

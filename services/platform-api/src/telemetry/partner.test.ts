@@ -69,7 +69,7 @@ const typesOf = async (vehicle: Vehicle): Promise<unknown[]> =>
     .filter((type) => type !== 'night_driving');
 const response = async ({ id }: Vehicle): Promise<Data> => (await owner.get(`/api/vehicles/${id}`)).data;
 const lastOf = async ({ imei }: Vehicle): Promise<LastLocation | undefined> =>
-  (await readLastLocations(harness.deps.redis, [imei])).get(imei);
+  (await readLastLocations(harness.deps, [imei])).get(imei);
 
 describe('pushes of partners', () => {
   it('update position, history and notifications of the vehicle', async () => {

@@ -12,14 +12,14 @@ const pageSize = 500;
 
 /** Refills a Redis that has lost the states of a partition. */
 export class RedisRecovery {
-  readonly #deps: Pick<Deps, 'redis' | 'database' | 'log'>;
+  readonly #deps: Pick<Deps, 'redis' | 'config' | 'database' | 'log'>;
   readonly #vehicles: VehicleContextCache;
   readonly #partition: Partition;
   readonly #states: StateCache;
   #isNeeded = false;
 
   constructor(
-    deps: Pick<Deps, 'redis' | 'database' | 'log'> & { readonly vehicles: VehicleContextCache },
+    deps: Pick<Deps, 'redis' | 'config' | 'database' | 'log'> & { readonly vehicles: VehicleContextCache },
     partition: Partition,
     states: StateCache,
   ) {
@@ -43,7 +43,7 @@ export class RedisRecovery {
    * all were written.
    */
   async refill(isEnded: () => boolean): Promise<boolean> {
-    await restoreStates(this.#deps.redis, await this.onlyCurrent([...this.#states.newest]));
+    await restoreStates(this.#deps, await this.onlyCurrent([...this.#states.newest]));
     if (!(await this.restoreFromDatabase(isEnded))) return false;
     this.#isNeeded = false;
     return true;
@@ -51,7 +51,7 @@ export class RedisRecovery {
 
   /** Writes MongoDB's states of this partition to Redis; returns false if it ended before all were written. */
   async restoreFromDatabase(isEnded: () => boolean): Promise<boolean> {
-    const { redis, database, log } = this.#deps;
+    const { database, log } = this.#deps;
     let page: StateEntry[] = [];
     let count = 0;
     for await (const entry of allStoredStates(database, (imei) => this.#partition.contains(imei))) {
@@ -59,10 +59,10 @@ export class RedisRecovery {
       page.push(entry);
       count += 1;
       if (page.length < pageSize) continue;
-      await restoreStates(redis, await this.onlyCurrent(page));
+      await restoreStates(this.#deps, await this.onlyCurrent(page));
       page = [];
     }
-    await restoreStates(redis, await this.onlyCurrent(page));
+    await restoreStates(this.#deps, await this.onlyCurrent(page));
     if (isEnded()) return false;
     log.warn({ partition: this.#partition.number, count }, 'Redis was empty, restored the states from the database');
     return true;

@@ -1,27 +1,29 @@
-import type { Database, Redis } from '@fleet/storage';
 import { readStates } from '../domains/vehicle-states/queries.ts';
 import type { VehicleState } from '../domains/vehicle-states/vehicle-state.ts';
+import type { Deps } from '../platform/deps.ts';
+
+type StateDeps = Pick<Deps, 'redis' | 'config' | 'database'>;
 
 /** Largest number of states in memory; others are read again. */
 const maxStates = 100_000;
 
 /** Caches the newest states of a partition's vehicles by canonical number, and which of them are not in MongoDB yet. */
 export class StateCache {
-  readonly #redis: Redis;
-  readonly #database: Database;
+  readonly #deps: StateDeps;
   readonly #newest = new Map<string, VehicleState>();
   #unsaved = new Map<string, VehicleState>();
 
-  constructor({ redis, database }: { readonly redis: Redis; readonly database: Database }) {
-    this.#redis = redis;
-    this.#database = database;
+  constructor(deps: StateDeps) {
+    this.#deps = deps;
   }
 
   /** Returns states from memory, and missing ones from Redis or MongoDB. */
   async read(imeis: readonly string[]): Promise<Map<string, VehicleState>> {
     const missing = imeis.filter((imei) => !this.#newest.has(imei));
     const stored =
-      missing.length === 0 ? new Map<string, VehicleState>() : await readStates(this.#redis, this.#database, missing);
+      missing.length === 0
+        ? new Map<string, VehicleState>()
+        : await readStates(this.#deps, this.#deps.database, missing);
     const states = new Map<string, VehicleState>();
     for (const imei of imeis) {
       const state = this.#newest.get(imei) ?? stored.get(imei);

@@ -17,7 +17,7 @@ beforeAll(async () => {
   owner = harness.as(harness.ours.owner);
 });
 afterAll(async () => {
-  await harness.deps.redis.del(`telemetry-place:${partition}`);
+  await harness.deps.redis.del(`telemetry-place:{telemetry-${partition}}`);
   await harness.close();
 });
 
@@ -47,8 +47,10 @@ async function vehicleOf(imei: string): Promise<Whose> {
   return found;
 }
 async function isKnown(imei: string): Promise<boolean> {
-  const { redis } = harness.deps;
-  const [states, locations] = await Promise.all([readStatesOfRedis(redis, [imei]), readLastLocations(redis, [imei])]);
+  const [states, locations] = await Promise.all([
+    readStatesOfRedis(harness.deps, [imei]),
+    readLastLocations(harness.deps, [imei]),
+  ]);
   expect(locations.size).toBe(states.size);
   return states.size > 0;
 }

@@ -147,7 +147,7 @@ describe('telemetry', () => {
     await waitFor(async () => {
       await report(vehicle.imei, [at(120, 2)]);
       await applied();
-      const state = (await readStates(harness.deps.redis, harness.deps.database, [vehicle.imei])).get(vehicle.imei);
+      const state = (await readStates(harness.deps, harness.deps.database, [vehicle.imei])).get(vehicle.imei);
       return state?.terminalSinceMs !== undefined;
     });
     expect(await odometer()).toBe(1);
@@ -216,7 +216,7 @@ describe('telemetry', () => {
     const ear = new LiveEventRecorder(harness);
     const longAgoMs = Date.now() - 3_600_000;
     const before = { ...lastLocationAt(vehicle.imei, 22.5, 114.1), timestamp: longAgoMs, serverTimestamp: longAgoMs };
-    await writeLastLocation(harness.deps.redis, before);
+    await writeLastLocation(harness.deps, before);
     await new OnlineStatusStore(harness.deps.redis).save(vehicle.imei, {
       connected: false,
       isOffline: true,
@@ -257,21 +257,21 @@ describe('telemetry', () => {
     await publishBatch(vehicle.imei, batch.take());
     await report(vehicle.imei, [location(startMs)]);
     await applied();
-    expect((await readLastLocations(harness.deps.redis, [vehicle.imei])).get(vehicle.imei)?.timestamp).toBe(startMs);
+    expect((await readLastLocations(harness.deps, [vehicle.imei])).get(vehicle.imei)?.timestamp).toBe(startMs);
   });
 
   it('ignores terminals without a vehicle', async () => {
     const imei = newImei();
     await report(imei, [location(startMs, { alarm: 1 })]);
     await applied();
-    expect((await readStates(harness.deps.redis, harness.deps.database, [imei])).size).toBe(0);
+    expect((await readStates(harness.deps, harness.deps.database, [imei])).size).toBe(0);
   });
 
   it('uses the time of arrival for a clock that is far ahead', async () => {
     const vehicle = await newVehicle();
     await report(vehicle.imei, [location(Date.now() + 86_400_000)]);
     await applied();
-    const { timestamp } = (await readLastLocations(harness.deps.redis, [vehicle.imei])).get(vehicle.imei) ?? {};
+    const { timestamp } = (await readLastLocations(harness.deps, [vehicle.imei])).get(vehicle.imei) ?? {};
     expect(Math.abs((timestamp ?? 0) - Date.now())).toBeLessThan(60_000);
   });
 
@@ -298,12 +298,15 @@ describe('telemetry', () => {
     // Both replicas have received the change by then.
     await waitFor(async () => {
       second += 1;
-      await known.del([`last-location:${left.imei}`, `former-terminal:${left.imei}`]);
+      await known.del([
+        `last-location:{telemetry-${partition}}:${left.imei}`,
+        `former-terminal:{telemetry-${partition}}:${left.imei}`,
+      ]);
       const offset = await appliedOffset(partition);
-      await known.set(`telemetry-place:${partition}`, `${(offset?.seq ?? 0) - 1}@${offset?.stream}`);
+      await known.set(`telemetry-place:{telemetry-${partition}}`, `${(offset?.seq ?? 0) - 1}@${offset?.stream}`);
       await report(other.imei, [location(startMs + second * 1_000)]);
       await applied();
-      const found = await readLastLocations(known, [left.imei, other.imei]);
+      const found = await readLastLocations(harness.deps, [left.imei, other.imei]);
       return found.get(other.imei)?.timestamp === startMs + second * 1_000 && !found.has(left.imei);
     });
   });
@@ -317,8 +320,6 @@ describe('telemetry', () => {
     await applied();
     second = await create({ ...harness.deps.config, PLATFORM_ROLES: 'telemetry' }, { log: silent });
     expect((await typesOf(vehicle)).filter((type) => type === 'sos')).toEqual(['sos']);
-    expect((await readLastLocations(harness.deps.redis, [vehicle.imei])).get(vehicle.imei)?.timestamp).toBe(
-      startMs + 2_000,
-    );
+    expect((await readLastLocations(harness.deps, [vehicle.imei])).get(vehicle.imei)?.timestamp).toBe(startMs + 2_000);
   });
 });

@@ -1,6 +1,6 @@
 import { terminalKey } from '@fleet/jt808';
-import type { Redis } from '@fleet/storage';
 import { type LastLocation, lastLocationKey } from '../domains/last-positions/schema.ts';
+import type { Deps } from '../platform/deps.ts';
 import { testPosition } from './positions.ts';
 
 /** Returns a last position as reported just now, without optional data. */
@@ -18,8 +18,11 @@ export const lastLocationAt = (imei: string, latitude: number, longitude: number
   });
 
 /** Stores the newest position of a terminal, as telemetry does. */
-export async function writeLastLocation(redis: Redis, location: LastLocation): Promise<void> {
+export async function writeLastLocation(
+  { redis, config }: Pick<Deps, 'redis' | 'config'>,
+  location: LastLocation,
+): Promise<void> {
   const imei = terminalKey(location.imei);
   if (imei === null) throw new Error(`${location.imei} is not a terminal number`);
-  await redis.set(lastLocationKey(imei), JSON.stringify(location));
+  await redis.set(lastLocationKey(imei, config), JSON.stringify(location));
 }

@@ -191,7 +191,7 @@ async function reportsOf(
   { mark, imei, vehicleId }: { mark: string; imei: string; vehicleId: number },
 ): Promise<void> {
   const position = testPosition(imei, { latitude: latitudeOf(accountId), longitude: 114 });
-  await writeLastLocation(deps.redis, position);
+  await writeLastLocation(deps, position);
   await appendPositions(deps.database, [{ position, vehicleId, accountId, driverId: null, hash: '0' }]);
   await chatMessageCollection(records).insert(
     { accountId },

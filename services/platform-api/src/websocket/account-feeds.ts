@@ -8,7 +8,7 @@ import { LocationThrottle, locationIntervalMs, throttleTickMs } from './location
 import { OutgoingEvent, toOutgoingEvent } from './outgoing-event.ts';
 import { StaleEventFilter } from './stale-event-filter.ts';
 
-type FeedDeps = Pick<Deps, 'bus' | 'log' | 'records' | 'redis' | 'thresholds'>;
+type FeedDeps = Pick<Deps, 'bus' | 'config' | 'log' | 'records' | 'redis' | 'thresholds'>;
 
 /** Receiver of an account's events; it decides itself which events concern it. */
 export interface FeedViewer {

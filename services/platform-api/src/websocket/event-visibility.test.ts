@@ -137,7 +137,7 @@ describe('visibility of events', () => {
     const driver = await harness.user('driver');
     const { id: other } = await live.newVehicle();
     await owner.put(`/api/vehicles/${vehicleId}/owner`, { owner_user_id: driver.id });
-    await writeLastLocation(harness.deps.redis, testPosition(imei));
+    await writeLastLocation(harness.deps, testPosition(imei));
     const client = await live.as(driver);
     const response = client.of('snapshot').flatMap(({ data }) => data['locations']) as { vehicle_id: number }[];
     expect(response.map((one) => one.vehicle_id)).toEqual([vehicleId]);

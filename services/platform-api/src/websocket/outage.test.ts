@@ -34,7 +34,7 @@ describe('during a broker outage', () => {
     await harness.nats.kill();
     await waitFor(() => !live.replica.deps.bus.isUp());
     const missed = [await record(), await record()];
-    await writeLastLocation(harness.deps.redis, testPosition(vehicle.imei, { latitude: 7 }));
+    await writeLastLocation(harness.deps, testPosition(vehicle.imei, { latitude: 7 }));
     // It has its position from before the outage; greeting and snapshot need no broker.
     const late = await live.as(await harness.user('viewer'), live.replicaBase);
     await harness.nats.start();

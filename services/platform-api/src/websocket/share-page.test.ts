@@ -19,7 +19,7 @@ beforeAll(async () => {
 afterAll(() => live.close());
 beforeEach(async () => {
   vehicle = await live.newVehicle();
-  await writeLastLocation(harness.deps.redis, testPosition(vehicle.imei, { speed: 36 }));
+  await writeLastLocation(harness.deps, testPosition(vehicle.imei, { speed: 36 }));
 });
 afterEach(() => live.hangUp());
 

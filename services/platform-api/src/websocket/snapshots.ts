@@ -35,10 +35,10 @@ class AccountSnapshot {
 
 /** Creates snapshots; concurrent clients share few reads. */
 export class Snapshots {
-  readonly #deps: Pick<Deps, 'records' | 'redis' | 'log' | 'thresholds'>;
+  readonly #deps: Pick<Deps, 'records' | 'redis' | 'config' | 'log' | 'thresholds'>;
   readonly #accounts: SingleFlight<number, AccountSnapshot>;
 
-  constructor(deps: Pick<Deps, 'records' | 'redis' | 'log' | 'thresholds'>) {
+  constructor(deps: Pick<Deps, 'records' | 'redis' | 'config' | 'log' | 'thresholds'>) {
     this.#deps = deps;
     this.#accounts = new SingleFlight(
       async (accountId) => new AccountSnapshot(await findAccountPositions(deps, accountId)),

@@ -33,7 +33,7 @@ const plainUser = (): Promise<TestUser> => harness.user('manager');
 
 describe('opening the websocket', () => {
   it('sends the subscriptions and a snapshot', async () => {
-    await writeLastLocation(harness.deps.redis, testPosition(imei, { speed: 33 }));
+    await writeLastLocation(harness.deps, testPosition(imei, { speed: 33 }));
     const user = await plainUser();
     const client = await live.as(user);
     const [hello, snapshot] = client.messages;
@@ -116,8 +116,8 @@ describe('opening the websocket', () => {
 describe('messages of clients', () => {
   it('subscribe to vehicles and events, and return the subscriptions immediately', async () => {
     const { id: other, imei: otherImei } = await live.newVehicle();
-    await writeLastLocation(harness.deps.redis, testPosition(imei));
-    await writeLastLocation(harness.deps.redis, testPosition(otherImei));
+    await writeLastLocation(harness.deps, testPosition(imei));
+    await writeLastLocation(harness.deps, testPosition(otherImei));
     const client = await live.as(await plainUser());
     client.send({ type: 'subscribe', id: 'a', vehicles: [vehicleId, 999_999_999], events: ['location', 'command'] });
     expect((await client.next('subscribed')).data).toEqual({
@@ -274,7 +274,7 @@ it('is counted for the metrics', async () => {
 
 describe('a client with many vehicles', () => {
   it('receives no snapshot if it reads the positions with a request', async () => {
-    await writeLastLocation(harness.deps.redis, testPosition(imei, { speed: 33 }));
+    await writeLastLocation(harness.deps, testPosition(imei, { speed: 33 }));
     const client = await live.connect(`?token=${await live.tokenOf(await plainUser())}&snapshot=none`);
     client.send({ type: 'subscribe', vehicles: 'all', events: ['location'], id: 1 });
     await client.next('subscribed');
@@ -307,10 +307,10 @@ describe('a client with many vehicles', () => {
   });
 
   it('receives long messages compressed if it supports that', async () => {
-    await writeLastLocation(harness.deps.redis, testPosition(imei));
+    await writeLastLocation(harness.deps, testPosition(imei));
     for (let count = 0; count < 5; count += 1) {
       const other = await live.newVehicle();
-      await writeLastLocation(harness.deps.redis, testPosition(other.imei));
+      await writeLastLocation(harness.deps, testPosition(other.imei));
     }
     const query = `?token=${await live.tokenOf(harness.ours.owner)}`;
     const [plain, compressed] = [

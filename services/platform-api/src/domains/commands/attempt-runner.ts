@@ -10,7 +10,7 @@ import type { CommandQueue } from './store.ts';
 /** Dependencies of sending commands and recording their results. */
 export type AttemptDeps = Pick<
   Deps,
-  'commandClient' | 'bus' | 'database' | 'log' | 'notifications' | 'partnerChannels' | 'records' | 'redis'
+  'commandClient' | 'bus' | 'config' | 'database' | 'log' | 'notifications' | 'partnerChannels' | 'records' | 'redis'
 >;
 
 /** What an attempt runner needs of its worker. */

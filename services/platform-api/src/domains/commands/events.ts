@@ -7,7 +7,7 @@ import { toCommandResponse } from './responses.ts';
 import type { Command } from './schema.ts';
 import { CommandQueue } from './store.ts';
 
-type CommandEventDeps = Pick<Deps, 'bus' | 'database' | 'log' | 'notifications' | 'records' | 'redis'>;
+type CommandEventDeps = Pick<Deps, 'bus' | 'database' | 'log' | 'notifications' | 'records' | 'redis' | 'config'>;
 
 const batchSize = 100;
 

@@ -20,7 +20,7 @@ import type { DataUsageResponse, UsageKind, UsageRecord } from './schema.ts';
 import { addUsage, deleteUsageBefore, findOrAddNotice, listUsage, markNotified } from './store.ts';
 
 /** Dependencies of the functions that count. */
-export type UsageDeps = Pick<Deps, 'bus' | 'database' | 'log' | 'notifications' | 'records' | 'redis'>;
+export type UsageDeps = Pick<Deps, 'bus' | 'database' | 'log' | 'notifications' | 'records' | 'redis' | 'config'>;
 
 type Store = Pick<Deps, 'database' | 'records'>;
 

@@ -6,7 +6,7 @@ import type { Vehicle } from '../vehicles/schema.ts';
 import { type VehicleAccess, type Viewer, visibleVehicleFields } from '../vehicles/visibility.ts';
 import { type FleetRow, type fleetColumns, maxFleetRows } from './schema.ts';
 
-export type FleetDeps = Pick<Deps, 'records' | 'redis' | 'log' | 'thresholds'>;
+export type FleetDeps = Pick<Deps, 'records' | 'redis' | 'config' | 'log' | 'thresholds'>;
 
 const vehicleFields = [
   'vehicleNo',

@@ -65,7 +65,7 @@ describe('GET /api/fleet', () => {
     const nowMs = Date.now();
     const location = { ...lastLocationAt(imei, 22.5, 114.1), speed: 52, course: 90, ignition: true };
     const stateChange = { state: 'moving' as const, atMs: nowMs - 42_000 };
-    await writeLastLocation(harness.deps.redis, { ...location, timestamp: nowMs, serverTimestamp: nowMs, stateChange });
+    await writeLastLocation(harness.deps, { ...location, timestamp: nowMs, serverTimestamp: nowMs, stateChange });
     const fleet = await readFleet(owner);
     expect(fleet).toMatchObject({ removed: [], complete: true });
     const rows = toRecords(fleet);

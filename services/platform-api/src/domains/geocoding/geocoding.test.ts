@@ -22,7 +22,7 @@ async function vehicle(harness: PlatformHarness, client: Client, at?: [number, n
   const imei = newImei();
   const made = await client.post('/api/vehicles', { vehicle_no: `GC${randomInt(10 ** 9)}`, imei });
   expect(made.status).toBe(201);
-  if (at !== undefined) await writeLastLocation(harness.deps.redis, lastLocationAt(imei, ...at));
+  if (at !== undefined) await writeLastLocation(harness.deps, lastLocationAt(imei, ...at));
   return made.data.id;
 }
 

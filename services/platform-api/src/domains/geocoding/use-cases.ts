@@ -21,7 +21,7 @@ import type {
 } from './schema.ts';
 import { newestAddresses } from './store.ts';
 
-type Parts = Pick<Deps, 'records' | 'database' | 'redis' | 'log' | 'maps'>;
+type Parts = Pick<Deps, 'records' | 'database' | 'redis' | 'config' | 'log' | 'maps'>;
 
 /** Returns the address of a position and the account's geofences that contain it. */
 export async function reverseGeocode(

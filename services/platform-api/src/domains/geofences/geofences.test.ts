@@ -156,10 +156,9 @@ describe('geofences', () => {
     const tenant = await harness.tenant('Insiders');
     const client = harness.as(tenant.owner);
     const [inside, outside, blind] = [await vehicle(client), await vehicle(client), await vehicle(client)];
-    const { redis } = harness.deps;
-    await writeLastLocation(redis, location(inside.imei, 22.55, 114.05));
-    await writeLastLocation(redis, location(outside.imei, 22.7, 114.05));
-    await writeLastLocation(redis, { ...location(blind.imei, 22.55, 114.05), gpsValid: false });
+    await writeLastLocation(harness.deps, location(inside.imei, 22.55, 114.05));
+    await writeLastLocation(harness.deps, location(outside.imei, 22.7, 114.05));
+    await writeLastLocation(harness.deps, { ...location(blind.imei, 22.55, 114.05), gpsValid: false });
     const made = await client.post(path, { name: 'I', coordinates: square, push_to_terminal: true });
     expect(made.data).toMatchObject({
       inside_count: 1,
@@ -270,8 +269,7 @@ describe('geofences', () => {
     expect(await driver.get(`${path}/${hidden}`)).toMatchObject({ status: 404 });
     // The geofence applies to all vehicles, but a driver does not see the others.
     const shared = await client.post(path, { name: 'All', coordinates: square, push_to_terminal: true });
-    for (const imei of [own.imei, other.imei])
-      await writeLastLocation(harness.deps.redis, location(imei, 22.55, 114.05));
+    for (const imei of [own.imei, other.imei]) await writeLastLocation(harness.deps, location(imei, 22.55, 114.05));
     const seenBy = async (reader: Client) => (await reader.get(`${path}/${shared.data.id}`)).data;
     expect(await seenBy(client)).toMatchObject({
       inside_count: 2,

@@ -20,7 +20,7 @@ import { createContainsCheck } from './shapes.ts';
 import { geofenceCollection } from './store.ts';
 import { visibilityFilter, visibleAssignments, visibleOwnVehicleIds } from './visibility.ts';
 
-type GeofenceDeps = Pick<Deps, 'records' | 'redis' | 'log'>;
+type GeofenceDeps = Pick<Deps, 'records' | 'redis' | 'config' | 'log'>;
 
 const sortFields: Readonly<Record<string, string>> = { created_at: 'createdAt', updated_at: 'updatedAt' };
 

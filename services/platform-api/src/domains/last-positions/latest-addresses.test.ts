@@ -44,7 +44,7 @@ async function vehiclesAt(client: Client, latitudes: readonly number[]): Promise
     const created = await client.post('/api/vehicles', { vehicle_no: `LA${randomInt(10 ** 9)}`, imei });
     expect(created.status).toBe(201);
     const location = lastLocationAt(imei, latitude, 2);
-    await writeLastLocation(harness.deps.redis, { ...location, timestamp: location.timestamp - index * 1_000 });
+    await writeLastLocation(harness.deps, { ...location, timestamp: location.timestamp - index * 1_000 });
     imeis.push(imei);
   }
   return imeis.join();

@@ -98,12 +98,12 @@ describe('withStateChange', () => {
 describe('newest positions', () => {
   it('finds a position by the canonical number, in whatever form the terminal sends it', async () => {
     const imei = newImei();
-    await writeLastLocation(harness.deps.redis, testPosition(`00000000${imei}`, { speed: 7 }));
-    const found = await readLastLocations(harness.deps.redis, [imei, newImei()]);
+    await writeLastLocation(harness.deps, testPosition(`00000000${imei}`, { speed: 7 }));
+    const found = await readLastLocations(harness.deps, [imei, newImei()]);
     expect([...found.keys()]).toEqual([imei]);
     expect(found.get(imei)).toMatchObject({ imei: `00000000${imei}`, speed: 7 });
-    await expect(writeLastLocation(harness.deps.redis, testPosition('0000'))).rejects.toThrow(/terminal number/);
-    expect(await readLastLocations(harness.deps.redis, [])).toEqual(new Map());
+    await expect(writeLastLocation(harness.deps, testPosition('0000'))).rejects.toThrow(/terminal number/);
+    expect(await readLastLocations(harness.deps, [])).toEqual(new Map());
   });
 });
 
@@ -171,12 +171,8 @@ describe('GET /api/rtt-tracking/get-imei-latest-location', () => {
     await newVehicle(owner, 'RT 3', silent);
     await newVehicle(theirs, 'RT 1', foreign);
     const now = Date.now();
-    await writeLastLocation(
-      harness.deps.redis,
-      testPosition(old, { timestamp: now - 5_000, serverTimestamp: now - 4_000 }),
-    );
-    for (const imei of [recent, foreign])
-      await writeLastLocation(harness.deps.redis, testPosition(imei, { timestamp: now }));
+    await writeLastLocation(harness.deps, testPosition(old, { timestamp: now - 5_000, serverTimestamp: now - 4_000 }));
+    for (const imei of [recent, foreign]) await writeLastLocation(harness.deps, testPosition(imei, { timestamp: now }));
     const { status, body } = await owner.get(path);
     expect(status).toBe(200);
     expect(imeisIn(body)).toEqual([recent, old]);
@@ -217,7 +213,7 @@ describe('GET /api/rtt-tracking/get-imei-latest-location', () => {
   it('looks up addresses only on request', async () => {
     const imei = newImei();
     await newVehicle(owner, 'RT 8', imei);
-    await writeLastLocation(harness.deps.redis, testPosition(imei, { latitude: 48.137, longitude: 11.575 }));
+    await writeLastLocation(harness.deps, testPosition(imei, { latitude: 48.137, longitude: 11.575 }));
     expect((await owner.get(`${path}?imei=${imei}&address=false`)).body).toMatchObject([{ address: null }]);
     expect((await owner.get(`${path}?imei=${imei}&address=true`)).body).toMatchObject([
       { imei, address: expect.stringMatching(/\S/) },
@@ -228,7 +224,7 @@ describe('GET /api/rtt-tracking/get-imei-latest-location', () => {
     const imei = newImei();
     const id = await newVehicle(owner, 'RT 9', imei);
     const driver = await owner.post('/api/drivers', { name: 'Ann', vehicle_ids: [id] });
-    await writeLastLocation(harness.deps.redis, testPosition(imei));
+    await writeLastLocation(harness.deps, testPosition(imei));
     const guest = await harness.user('viewer', harness.theirs);
     await owner.post('/api/vehicle/share-vehicles', { secondaryUser: guest.id, vehicles: [id] });
     expect((await owner.get(`${path}?imei=${imei}`)).body).toMatchObject([{ driver_id: driver.data.id }]);

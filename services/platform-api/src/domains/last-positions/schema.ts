@@ -1,11 +1,27 @@
+import { telemetryPartition } from '@fleet/bus';
+import type { Deps } from '../../platform/deps.ts';
+
 /** States of a vehicle (docs/reference/vehicles.md). */
 export const vehicleStates = ['moving', 'idle', 'stopped', 'offline', 'never_connected'] as const;
 
 /** One of `vehicleStates`. */
 export type VehicleState = (typeof vehicleStates)[number];
 
+/** Returns the hash tag of a partition of telemetry, which puts all its keys in one slot of a Redis Cluster. */
+export const partitionTag = (partition: number): string => `{telemetry-${partition}}`;
+
+/** Returns the suffix of a terminal's keys, by canonical number. */
+export const terminalSuffix = (imei: string, { TELEMETRY_PARTITIONS }: PartitionSettings): string =>
+  `${partitionTag(telemetryPartition(imei, TELEMETRY_PARTITIONS))}:${imei}`;
+
 /** Returns the Redis key of a terminal's newest position, by canonical number. */
-export const lastLocationKey = (imei: string): string => `last-location:${imei}`;
+export const lastLocationKey = (imei: string, settings: PartitionSettings): string =>
+  `last-location:${terminalSuffix(imei, settings)}`;
+
+type PartitionSettings = Pick<Deps['config'], 'TELEMETRY_PARTITIONS'>;
+
+/** Redis, and the setting that decides the keys in it. */
+export type LocationDeps = Pick<Deps, 'redis'> & { readonly config: PartitionSettings };
 
 /**
  * Newest position of a terminal, stored in Redis as JSON under `lastLocationKey`. The telemetry consumer writes it. Responses

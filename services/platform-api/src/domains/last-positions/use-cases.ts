@@ -11,7 +11,7 @@ import { type VisibleVehicle, visibleVehicles } from '../vehicles/visibility.ts'
 import type { LocationResponse } from './responses.ts';
 import { readLastLocations } from './store.ts';
 
-type LastPositionDeps = Pick<Deps, 'records' | 'redis' | 'thresholds'>;
+type LastPositionDeps = Pick<Deps, 'records' | 'redis' | 'config' | 'thresholds'>;
 type AddressDeps = Pick<Deps, 'database' | 'limits' | 'log' | 'maps'>;
 
 /** Largest number of names or numbers in a query. */
@@ -19,15 +19,18 @@ const maxListed = 500;
 
 /** Returns the current state of terminals that have reported; throws 503 while Redis is unavailable. */
 async function reported(
-  { redis, thresholds }: LastPositionDeps,
+  deps: LastPositionDeps,
   imeis: readonly string[],
   nowMs: number,
 ): Promise<Map<string, VehicleLiveState>> {
   try {
-    const locations = await readLastLocations(redis, imeis);
-    const devices = await readDevices(redis, [...locations.keys()]);
+    const locations = await readLastLocations(deps, imeis);
+    const devices = await readDevices(deps.redis, [...locations.keys()]);
     return new Map(
-      [...locations].map(([imei, location]) => [imei, deriveLiveState(devices.get(imei), location, nowMs, thresholds)]),
+      [...locations].map(([imei, location]) => [
+        imei,
+        deriveLiveState(devices.get(imei), location, nowMs, deps.thresholds),
+      ]),
     );
   } catch (cause) {
     throw new AppError('unavailable', 'Positions are temporarily unavailable. Retry later.', { cause });

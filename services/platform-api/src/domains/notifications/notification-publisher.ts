@@ -27,7 +27,7 @@ import type { Notification } from './schema.ts';
 import { type NotificationRequest, notificationDedupeKey, toNotification } from './to-notification.ts';
 
 type PublisherDeps = Pick<Deps, 'records' | 'database' | 'redis' | 'bus' | 'log' | 'maps' | 'thresholds'> & {
-  readonly config: StreamConfig;
+  readonly config: StreamConfig & Pick<Deps['config'], 'TELEMETRY_PARTITIONS'>;
 };
 
 /** After this time, a broker that has not stored a message counts as unavailable. */

@@ -15,7 +15,7 @@ import { estimateProgress } from './rules.ts';
 import { type LinkedRoutesQuery, type ProgressResponse, type RouteResponse, sortFields } from './schema.ts';
 import { routeCollection } from './store.ts';
 
-type RouteDeps = Pick<Deps, 'records' | 'redis' | 'log'>;
+type RouteDeps = Pick<Deps, 'records' | 'redis' | 'config' | 'log'>;
 
 /** The routes of a vehicle after a change. */
 interface RouteLinks {
@@ -108,16 +108,12 @@ export async function listLinkedRoutes(
   return { items: response, total };
 }
 
-async function readRouteState(
-  { redis, log }: RouteDeps,
-  imei: string,
-  vehicleId: number,
-): Promise<RouteState | undefined> {
+async function readRouteState(deps: RouteDeps, imei: string, vehicleId: number): Promise<RouteState | undefined> {
   try {
-    const state = (await readStatesOfRedis(redis, [imei])).get(imei);
+    const state = (await readStatesOfRedis(deps, [imei])).get(imei);
     return state?.vehicleId === vehicleId ? (state.rules[routeRuleName] as RouteState | undefined) : undefined;
   } catch (error) {
-    log.warn({ err: error }, 'could not read the progress on routes');
+    deps.log.warn({ err: error }, 'could not read the progress on routes');
     return undefined;
   }
 }

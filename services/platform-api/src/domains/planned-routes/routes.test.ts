@@ -292,7 +292,7 @@ describe('routes of vehicles', () => {
     };
     expect(await progress()).toEqual({ waypoint_index: null, distance_remaining_m: null, eta: null, off_route: null });
     const at = (latitude: number, longitude: number) =>
-      writeLastLocation(harness.deps.redis, lastLocationAt(car.imei, latitude, longitude));
+      writeLastLocation(harness.deps, lastLocationAt(car.imei, latitude, longitude));
     await at(10.0001, 20.005);
     const half = await progress();
     expect(half).toMatchObject({ waypoint_index: 1, off_route: false });
@@ -317,16 +317,16 @@ describe('routes of vehicles', () => {
     const runner = new RuleHarness(routeRule, contextOf({ routes: [stored] }));
     runner.report(...[20, 20.01, 20.02, 20.005].map((lng, at): ReportSketch => ({ at: at * 60, place: [10, lng] })));
     const { redis } = harness.deps;
-    await writeLastLocation(redis, lastLocationAt(car.imei, 10, 20.005));
+    await writeLastLocation(harness.deps, lastLocationAt(car.imei, 10, 20.005));
     const left = async () => {
       const response = await owner.get(`/api/vehicles/${car.id}/list-linked-routes`);
       return Number((response.items[0]?.['progress'] as Record<string, unknown> | undefined)?.['distance_remaining_m']);
     };
     expect(Math.round((await left()) / 100)).toBe(38);
     const state = { vehicleId: car.id, rules: { [routeRuleName]: runner.state } };
-    await redis.set(`rule-state:${car.imei}`, JSON.stringify({ ...state, vehicleId: car.id + 1 }));
+    await redis.set(`rule-state:{telemetry-0}:${car.imei}`, JSON.stringify({ ...state, vehicleId: car.id + 1 }));
     expect(Math.round((await left()) / 100)).toBe(38);
-    await redis.set(`rule-state:${car.imei}`, JSON.stringify(state));
+    await redis.set(`rule-state:{telemetry-0}:${car.imei}`, JSON.stringify(state));
     expect(Math.round((await left()) / 100)).toBe(5);
   });
 

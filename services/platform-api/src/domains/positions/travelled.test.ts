@@ -18,7 +18,7 @@ const hasCome = async (imei: string, vehicleId: number, travelledKm: number): Pr
   const terminalSinceMs = (await findVehicleByImei(harness.deps.records, imei))?.terminalSinceMs;
   const location = testPosition(imei);
   const state = { stream: 's', seq: 1, vehicleId, terminalSinceMs, location, recent: [], travelledKm, rules: {} };
-  return harness.deps.redis.set(`rule-state:${imei}`, JSON.stringify(state));
+  return harness.deps.redis.set(`rule-state:{telemetry-0}:${imei}`, JSON.stringify(state));
 };
 const response = async (id: number): Promise<unknown> => (await owner.get(`/api/vehicles/${id}`)).data['odometer_km'];
 
@@ -46,10 +46,10 @@ it("a vehicle's odometer is the value set by the user plus the distance since th
   expect((await owner.put(`/api/vehicles/${id}`, { imei: first })).data).toMatchObject({ odometer_km: 513 });
   await hasCome(first, id, 1);
   expect(await response(id)).toBe(514);
-  const kept = (await harness.deps.redis.get(`rule-state:${first}`)) ?? '';
+  const kept = (await harness.deps.redis.get(`rule-state:{telemetry-0}:${first}`)) ?? '';
   expect((await owner.put(`/api/vehicles/${id}`, { imei: null })).data).toMatchObject({ odometer_km: 514 });
   // A report in flight may write the previous state again after the removal.
-  await harness.deps.redis.set(`rule-state:${first}`, kept);
+  await harness.deps.redis.set(`rule-state:{telemetry-0}:${first}`, kept);
   expect((await owner.put(`/api/vehicles/${id}`, { imei: first })).data).toMatchObject({ odometer_km: 514 });
   expect(await response(id)).toBe(514);
 });

@@ -15,7 +15,7 @@ import { assertLive, passwordCandidates, toSharedViewResponse } from './rules.ts
 import type { SharedVideo, SharedViewResponse, ShareLink } from './schema.ts';
 import { countView, findLinkBySlug, findLiveIds } from './store.ts';
 
-type LinkDeps = Pick<Deps, 'records' | 'log' | 'redis' | 'limits' | 'encryption' | 'thresholds'>;
+type LinkDeps = Pick<Deps, 'records' | 'log' | 'redis' | 'config' | 'limits' | 'encryption' | 'thresholds'>;
 type OpenDeps = LinkDeps & Pick<Deps, 'config' | 'database' | 'streamTokens'>;
 
 /** An opened link with its vehicle. */

@@ -209,7 +209,7 @@ describe('DELETE /api/share-links/:id', () => {
 
 describe('GET /api/public/share-links/:slug', () => {
   it('returns only the documented fields, with or without credentials', async () => {
-    await writeLastLocation(harness.deps.redis, position());
+    await writeLastLocation(harness.deps, position());
     const link = await makeLink({
       label: 'On the way',
       permissions: ['location', 'live_video'],
@@ -269,7 +269,7 @@ describe('GET /api/public/share-links/:slug', () => {
     const video = await makeLink({ permissions: ['live_video'], destination: { latitude: 1, longitude: 1 } });
     const never = await open(video['slug']);
     expect(never.data).toMatchObject({ state: 'never_connected', location: null, track: [], eta: null });
-    await writeLastLocation(harness.deps.redis, position({ timestamp: Date.now() - hourMs }));
+    await writeLastLocation(harness.deps, position({ timestamp: Date.now() - hourMs }));
     expect((await open(video['slug'])).data).toMatchObject({ location: null, track: [], eta: null });
     const [recent, long] = [await makeLink(), await makeLink({ history_minutes: 90 })];
     expect((await open(recent['slug'])).data).toMatchObject({ location: { speed: 36 }, track: [] });
@@ -292,7 +292,7 @@ describe('GET /api/public/share-links/:slug', () => {
       }),
     }));
     await appendPositions(harness.deps.database, points);
-    await writeLastLocation(harness.deps.redis, position({ timestamp: now, latitude: 48.1 }));
+    await writeLastLocation(harness.deps, position({ timestamp: now, latitude: 48.1 }));
     const destination = { latitude: 48.4, longitude: 11.5 };
     const [long, short, none] = [
       await makeLink({ destination }),

@@ -71,7 +71,7 @@ describe('unassigned terminal', () => {
     await connects(imei);
     await waitFor(async () => (await stored(imei)) !== null);
     await registers(imei, 'KA01AB1234');
-    await writeLastLocation(harness.deps.redis, lastLocationAt(imei, 22.5, 114.1));
+    await writeLastLocation(harness.deps, lastLocationAt(imei, 22.5, 114.1));
     expect(await listed(imei)).toEqual({
       id: expect.any(Number),
       imei,
@@ -102,7 +102,7 @@ describe('unassigned terminal', () => {
 
   it('has no position from the time when it belonged to a vehicle', async () => {
     const imei = newImei();
-    await writeLastLocation(harness.deps.redis, {
+    await writeLastLocation(harness.deps, {
       ...lastLocationAt(imei, 22.5, 114.1),
       serverTimestamp: Date.now() - 60_000,
     });

@@ -25,7 +25,7 @@ import {
 
 export { removeUnassigned } from './store.ts';
 
-type Store = Pick<Deps, 'records' | 'database' | 'redis'>;
+type Store = Pick<Deps, 'records' | 'database' | 'redis' | 'config'>;
 type ResponseDeps = Store & Pick<Deps, 'thresholds'>;
 type UnassignedDeviceResponse = Static<typeof unassignedDeviceResponse>;
 
@@ -83,14 +83,14 @@ export async function lookUpUnassigned(deps: ResponseDeps, number: string): Prom
 }
 
 async function toResponses(
-  { database, redis, thresholds }: ResponseDeps,
+  deps: ResponseDeps,
   items: readonly UnassignedDevice[],
 ): Promise<UnassignedDeviceResponse[]> {
   const imeis = items.map(({ _id }) => _id);
   const [sessions, locations, details] = await Promise.all([
-    readDevices(redis, imeis),
-    readLastLocations(redis, imeis),
-    findDevices(database, imeis),
+    readDevices(deps.redis, imeis),
+    readLastLocations(deps, imeis),
+    findDevices(deps.database, imeis),
   ]);
   const nowMs = Date.now();
   return items.map((item) => {
@@ -111,7 +111,8 @@ async function toResponses(
       last_seen: new Date(lastSeenMs).toISOString(),
       connected: session !== undefined,
       location:
-        own && toLocationResponse(own, { vehicleId: null, driverId: null, state: deriveState(own, nowMs, thresholds) }),
+        own &&
+        toLocationResponse(own, { vehicleId: null, driverId: null, state: deriveState(own, nowMs, deps.thresholds) }),
     };
   });
 }

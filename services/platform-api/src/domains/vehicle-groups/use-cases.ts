@@ -12,7 +12,7 @@ import { type Folder, type GroupResponse, isOn, type ListGroupsQuery, type SubGr
 import { groupCollection } from './store.ts';
 
 /** Dependencies of reading groups. */
-export type Parts = Pick<Deps, 'records' | 'redis' | 'log' | 'thresholds'>;
+export type Parts = Pick<Deps, 'records' | 'redis' | 'config' | 'log' | 'thresholds'>;
 
 const sortFields: Readonly<Record<string, string>> = { created_at: 'createdAt', updated_at: 'updatedAt' };
 

@@ -1,6 +1,7 @@
-import { type Collection, type Database, findByIds, isDuplicateKey, type Redis } from '@fleet/storage';
+import { type Collection, type Database, findByIds, isDuplicateKey } from '@fleet/storage';
+import type { Deps } from '../../platform/deps.ts';
 import { writeThrottled } from '../../store/throttled-writes.ts';
-import { lastLocationKey } from '../last-positions/schema.ts';
+import { lastLocationKey, terminalSuffix } from '../last-positions/schema.ts';
 import type { Vehicle } from '../vehicles/schema.ts';
 import type { VehicleState } from './vehicle-state.ts';
 
@@ -32,9 +33,13 @@ function parseState(text: string): VehicleState {
   return latestReadings === undefined ? state : { ...state, latestReadings };
 }
 
-const stateKey = (imei: string): string => `rule-state:${imei}`;
+/** Redis, and the settings that decide the keys: the keys of a partition are in one slot of a cluster. */
+type StateDeps = Pick<Deps, 'redis' | 'config'>;
+type Settings = Pick<Deps['config'], 'TELEMETRY_PARTITIONS'>;
+
+const stateKey = (imei: string, config: Settings): string => `rule-state:${terminalSuffix(imei, config)}`;
 /** Marks a terminal as removed, so that in-flight writes do not restore its state. */
-const formerKey = (imei: string): string => `former-terminal:${imei}`;
+const formerKey = (imei: string, config: Settings): string => `former-terminal:${terminalSuffix(imei, config)}`;
 const readAtOnce = 500;
 const idsPerPage = 5_000;
 /** Longer than any replica caches the terminal's vehicle. */
@@ -80,14 +85,14 @@ interface OffsetChange {
  * if another replica has changed the offset; returns `emptied` if Redis has lost it.
  */
 export async function writeStates(
-  redis: Redis,
+  { redis, config }: StateDeps,
   { key, expected, next }: OffsetChange,
   states: ReadonlyMap<string, VehicleState>,
 ): Promise<'written' | 'emptied' | 'conflict'> {
   const keys = [key];
   const values = [expected, next];
   for (const [imei, state] of states) {
-    keys.push(stateKey(imei), lastLocationKey(imei), formerKey(imei));
+    keys.push(stateKey(imei, config), lastLocationKey(imei, config), formerKey(imei, config));
     values.push(encodeState(state), JSON.stringify(state.location), ownerOf(state.vehicleId, state));
   }
   const applied = await redis.eval(applyScript, { keys, arguments: values });
@@ -95,12 +100,17 @@ export async function writeStates(
   return applied === 2 ? 'emptied' : 'written';
 }
 
-/** Restores states in a Redis that lost them; existing ones are newer and remain. */
-export async function restoreStates(redis: Redis, states: Iterable<readonly [string, VehicleState]>): Promise<void> {
+/** Restores states of one partition in a Redis that lost them; existing ones are newer and remain. */
+export async function restoreStates(
+  { redis, config }: StateDeps,
+  states: Iterable<readonly [string, VehicleState]>,
+): Promise<void> {
   let many = redis.multi();
   let count = 0;
   for (const [imei, state] of states) {
-    many.setNX(stateKey(imei), encodeState(state)).setNX(lastLocationKey(imei), JSON.stringify(state.location));
+    many
+      .setNX(stateKey(imei, config), encodeState(state))
+      .setNX(lastLocationKey(imei, config), JSON.stringify(state.location));
     count += 1;
     if (count % readAtOnce !== 0) continue;
     await many.execAsPipeline();
@@ -137,7 +147,7 @@ export async function* allStoredStates(
  * reports.
  */
 export async function deleteTerminalState(
-  { redis, records }: { readonly redis: Redis; readonly records: { readonly database: Database } },
+  { redis, config, records }: StateDeps & { readonly records: { readonly database: Database } },
   vehicle: Pick<Vehicle, '_id' | 'imei' | 'terminalSinceMs'>,
 ): Promise<void> {
   const { _id: vehicleId, imei } = vehicle;
@@ -145,41 +155,47 @@ export async function deleteTerminalState(
   await statesIn(records.database).deleteOne({ _id: imei });
   await redis
     .multi()
-    .set(formerKey(imei), ownerOf(vehicleId, vehicle), { expiration: { type: 'EX', value: formerTtlSeconds } })
-    .del([stateKey(imei), lastLocationKey(imei)])
+    .set(formerKey(imei, config), ownerOf(vehicleId, vehicle), { expiration: { type: 'EX', value: formerTtlSeconds } })
+    .del([stateKey(imei, config), lastLocationKey(imei, config)])
     .exec();
 }
 
 /** Deletes the state left by a vehicle's previous terminal. State reported since the terminal moved is kept. */
 export async function deletePreviousState(
-  { redis, records }: { readonly redis: Redis; readonly records: { readonly database: Database } },
+  { redis, config, records }: StateDeps & { readonly records: { readonly database: Database } },
   { _id: vehicleId, imei }: Pick<Vehicle, '_id' | 'imei'>,
 ): Promise<void> {
   if (imei === null) return;
   await statesIn(records.database).deleteOne({ _id: imei, vehicleId });
-  const text = await redis.get(stateKey(imei));
+  const text = await redis.get(stateKey(imei, config));
   if (text === null || parseState(text).vehicleId !== vehicleId) return;
-  await redis.eval(deleteScript, { keys: [stateKey(imei), lastLocationKey(imei)], arguments: [text] });
+  await redis.eval(deleteScript, {
+    keys: [stateKey(imei, config), lastLocationKey(imei, config)],
+    arguments: [text],
+  });
 }
 
 /** Returns the states of terminals by canonical number: from Redis, and missing ones from MongoDB. */
 export async function readStates(
-  redis: Redis,
+  deps: StateDeps,
   database: Database,
   imeis: readonly string[],
 ): Promise<Map<string, VehicleState>> {
-  const found = await readStatesOfRedis(redis, imeis);
+  const found = await readStatesOfRedis(deps, imeis);
   const missing = imeis.filter((imei) => !found.has(imei));
   for (const [imei, state] of await readStoredStates(database, missing)) found.set(imei, state);
   return found;
 }
 
 /** Returns the states in Redis, for readers. */
-export async function readStatesOfRedis(redis: Redis, imeis: readonly string[]): Promise<Map<string, VehicleState>> {
+export async function readStatesOfRedis(
+  { redis, config }: StateDeps,
+  imeis: readonly string[],
+): Promise<Map<string, VehicleState>> {
   const found = new Map<string, VehicleState>();
   for (let at = 0; at < imeis.length; at += readAtOnce) {
     const part = imeis.slice(at, at + readAtOnce);
-    const texts = await redis.mGet(part.map(stateKey));
+    const texts = await redis.mGet(part.map((imei) => stateKey(imei, config)));
     for (const [index, text] of texts.entries()) if (text !== null) found.set(part[index] ?? '', parseState(text));
   }
   return found;

@@ -9,7 +9,7 @@ import type { Vehicle } from '../vehicles/schema.ts';
 export const recentReports = 16;
 
 /**
- * State of a vehicle between two reports. Redis stores it as JSON under `rule-state:<canonical number>`. MongoDB stores
+ * State of a vehicle between two reports. Redis stores it as JSON under `rule-state:{telemetry-<partition>}:<canonical number>`. MongoDB stores
  * it in `rule_states` at each change, and about once a minute, in case Redis is lost.
  */
 export interface VehicleState {

@@ -24,7 +24,7 @@ import { removeVehicle } from './vehicle-deletion.ts';
 import { accessTo, assertOwnVehicle, vehicleNotFound, visibleVehicle } from './visibility.ts';
 
 /** Dependencies of the functions that change vehicles. */
-export type ChangeDeps = Pick<Deps, 'records' | 'redis' | 'log' | 'commandClient' | 'bus' | 'thresholds'>;
+export type ChangeDeps = Pick<Deps, 'records' | 'redis' | 'config' | 'log' | 'commandClient' | 'bus' | 'thresholds'>;
 
 type NewVehicleBody = VehicleBody & { readonly vehicle_no: string };
 
@@ -186,7 +186,7 @@ export async function deleteVehicle(
 
 /** Deletes all vehicles of a deleted account, which frees their terminals. */
 export async function deleteAllVehicles(
-  deps: Pick<Deps, 'records' | 'redis' | 'bus' | 'log'>,
+  deps: Pick<Deps, 'records' | 'redis' | 'config' | 'bus' | 'log'>,
   scope: Scope,
   hooks: VehicleHooks,
 ): Promise<void> {

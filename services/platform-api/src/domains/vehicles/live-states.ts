@@ -1,7 +1,7 @@
-import type { Logger } from '@fleet/service-kit';
-import { type DeviceState, type Redis, readDevices } from '@fleet/storage';
+import { type DeviceState, readDevices } from '@fleet/storage';
+import type { Deps } from '../../platform/deps.ts';
 import type { VehicleThresholds } from '../../platform/thresholds.ts';
-import { findLastLocations } from '../last-positions/queries.ts';
+import { findLastLocations, type LocationDeps } from '../last-positions/queries.ts';
 import { toLocationResponse } from '../last-positions/responses.ts';
 import { deriveState, deriveStateSince, lastReceivedMs } from '../last-positions/rules.ts';
 import type { LastLocation } from '../last-positions/schema.ts';
@@ -33,7 +33,7 @@ export const neverConnected: VehicleLiveState = {
  * are offline.
  */
 export async function readLiveStates(
-  deps: { readonly redis: Redis; readonly log: Logger; readonly thresholds: VehicleThresholds },
+  deps: LocationDeps & Pick<Deps, 'log' | 'thresholds'>,
   imeis: readonly string[],
   atMs = Date.now(),
 ): Promise<Map<string, VehicleLiveState>> {

@@ -42,14 +42,14 @@ const takeOut = async (id: number, imei: string | null = null): Promise<void> =>
 /** Stores the last position of a terminal and its rule state. */
 async function seen(imei: string, vehicleId: number): Promise<void> {
   const location = lastLocationAt(imei, 22.5, 114);
-  await writeLastLocation(harness.deps.redis, location);
-  await harness.deps.redis.set(`rule-state:${imei}`, JSON.stringify({ vehicleId, location }));
+  await writeLastLocation(harness.deps, location);
+  await harness.deps.redis.set(`rule-state:{telemetry-0}:${imei}`, JSON.stringify({ vehicleId, location }));
   const state = { vehicleId, state: JSON.stringify({ vehicleId, location }) };
   await states().updateOne({ _id: imei }, { $set: state }, { upsert: true });
 }
 const states = () => harness.deps.database.collection<{ _id: string; vehicleId: number; state: string }>('rule_states');
 const isSeen = async (imei: string): Promise<boolean> =>
-  (await readLastLocations(harness.deps.redis, [imei])).has(imei) || (await states().findOne({ _id: imei })) !== null;
+  (await readLastLocations(harness.deps, [imei])).has(imei) || (await states().findOne({ _id: imei })) !== null;
 
 /** Makes every access to a collection fail from now on. */
 function breakCollection(broken: string): void {

@@ -5,7 +5,7 @@ import { completeCleanup, runAllSteps, scheduleCleanup } from './pending-cleanup
 import type { Vehicle } from './schema.ts';
 import { findVehicleByImei } from './store.ts';
 
-type CleanupDeps = Pick<Deps, 'records' | 'redis' | 'log'>;
+type CleanupDeps = Pick<Deps, 'records' | 'redis' | 'config' | 'log'>;
 
 /** Differs from the vehicle's own id, as the vehicle may be deleted before this has ended. */
 const cleanupId = ({ _id, imei }: Vehicle): string => `${_id}:${imei}`;

@@ -17,7 +17,7 @@ import { findVehicleByImei, vehicleCollection } from './store.ts';
 import { accessTo, findVisibility, type Viewer, type VisibleVehicle } from './visibility.ts';
 
 /** Dependencies of the functions that read vehicles. */
-export type VehicleDeps = Pick<Deps, 'records' | 'redis' | 'log' | 'thresholds'>;
+export type VehicleDeps = Pick<Deps, 'records' | 'redis' | 'config' | 'log' | 'thresholds'>;
 
 const sortFields: Readonly<Record<string, string>> = {
   vehicle_no: 'vehicleNo',

@@ -80,7 +80,7 @@ describe('cleanup after the deletion of a vehicle', () => {
     await owner.delete(`/api/vehicles/${id}`);
     jest.restoreAllMocks();
     await create({ imei }, harness.as(harness.theirs.owner));
-    await writeLastLocation(harness.deps.redis, lastLocationAt(imei, 22.5, 114));
+    await writeLastLocation(harness.deps, lastLocationAt(imei, 22.5, 114));
     const requests = harness.deps.database.collection<{ _id: string; accountId: number; vehicleId: number }>(
       'attachment_requests',
     );
@@ -92,7 +92,7 @@ describe('cleanup after the deletion of a vehicle', () => {
     expect(await isProtected(mediaId)).toBe(false);
     const requested = await requests.find({ _id: { $in: [`${imei}:1`, `${imei}:2`] } }).toArray();
     expect(requested.map(({ _id }) => _id)).toEqual([`${imei}:2`]);
-    expect((await readLastLocations(harness.deps.redis, [imei])).has(imei)).toBe(true);
+    expect((await readLastLocations(harness.deps, [imei])).has(imei)).toBe(true);
   });
 
   it('is removed from the schedule once all activities have ended', async () => {

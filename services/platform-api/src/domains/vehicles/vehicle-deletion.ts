@@ -8,7 +8,7 @@ import type { Vehicle } from './schema.ts';
 import { findVehicleByImei, vehicleCollection } from './store.ts';
 import { retryTerminalCleanup } from './terminal-cleanup.ts';
 
-type DeletionDeps = Pick<Deps, 'records' | 'redis' | 'bus' | 'log'>;
+type DeletionDeps = Pick<Deps, 'records' | 'redis' | 'config' | 'bus' | 'log'>;
 
 /** JT/T 1078-2016 table 2, which has 37 channels; 0 stands for all channels of some devices. */
 const channelNos = Array.from({ length: 38 }, (_unused, channel) => channel);

@@ -8,7 +8,7 @@ type VehicleSummary = Pick<VehicleResponse, 'id' | 'vehicle_no' | 'name' | 'imei
 
 /** Returns those of the vehicles that the caller may see, by id. */
 export async function findVehicleSummaries(
-  deps: Pick<Deps, 'records' | 'redis' | 'log' | 'thresholds'>,
+  deps: Pick<Deps, 'records' | 'redis' | 'config' | 'log' | 'thresholds'>,
   caller: Viewer,
   ids: readonly number[],
 ): Promise<Map<number, VehicleSummary>> {

@@ -9,7 +9,7 @@ import type { Webhook } from './schema.ts';
 import { findWebhook } from './store.ts';
 
 /** Dependencies of notifying the owner of a webhook. */
-export type NoticeDeps = Pick<Deps, 'records' | 'notifications' | 'redis' | 'log'> & {
+export type NoticeDeps = Pick<Deps, 'records' | 'notifications' | 'redis' | 'config' | 'log'> & {
   readonly messages: Pick<Deps['messages'], 'send'>;
 };
 

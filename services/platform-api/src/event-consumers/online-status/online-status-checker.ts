@@ -82,7 +82,7 @@ export class OnlineStatusChecker {
 
   async #readCurrent(imei: string, lastSeenMs: number): Promise<CurrentStatus | null> {
     const { redis, thresholds } = this.#deps;
-    const [devices, locations] = await Promise.all([readDevices(redis, [imei]), readLastLocations(redis, [imei])]);
+    const [devices, locations] = await Promise.all([readDevices(redis, [imei]), readLastLocations(this.#deps, [imei])]);
     const data = { device: devices.get(imei), location: locations.get(imei) };
     return deriveStatus(data, { lastSeenMs, nowMs: Date.now(), thresholds });
   }

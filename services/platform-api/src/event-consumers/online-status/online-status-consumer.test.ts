@@ -55,7 +55,7 @@ describe('the online status', () => {
   const reported = async (imei: string, minutesAgo: number): Promise<number> => {
     const atMs = Date.now() - minutesAgo * minuteMs;
     const location = { ...lastLocationAt(imei, 22.5, 114.1), timestamp: atMs, serverTimestamp: atMs };
-    await writeLastLocation(harness.deps.redis, location);
+    await writeLastLocation(harness.deps, location);
     return atMs;
   };
   const store = () => new OnlineStatusStore(harness.deps.redis);
@@ -158,7 +158,7 @@ describe('the online status', () => {
     const { latitude, longitude, ...rest } = lastLocationAt(imei, 22.5, 114.1);
     const nowMs = Date.now();
     const moving = { ...rest, latitude, longitude, timestamp: nowMs, serverTimestamp: nowMs, speed: 50, acc: true };
-    await writeLastLocation(harness.deps.redis, moving);
+    await writeLastLocation(harness.deps, moving);
     consumer.onReports([imei], new Map());
     await waitFor(() => liveEvents.of('status', id).length > 0);
     expect(liveEvents.of('status', id)[0]).toMatchObject({ connected: true, state: 'moving' });
@@ -182,7 +182,7 @@ describe('the online status', () => {
     const reports = async (imei: string, speed: number): Promise<void> => {
       const nowMs = Date.now();
       const location = { ...lastLocationAt(imei, 22.5, 114.1), timestamp: nowMs, serverTimestamp: nowMs, speed };
-      await writeLastLocation(harness.deps.redis, location);
+      await writeLastLocation(harness.deps, location);
       consumer.onReports([imei], new Map([[imei, nowMs]]));
     };
     const statuses = (id: number) =>
