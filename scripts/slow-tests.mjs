@@ -35,4 +35,5 @@ export const slowTests = {
   'test-e2e/src/media.test.ts': 41,
   'test-e2e/src/kill-redis.test.ts': 40,
   'test-e2e/src/kill-redis-master.test.ts': 34,
+  'test-e2e/src/kill-redis-cluster-master.test.ts': 34,
 };

@@ -5,6 +5,7 @@ export { freePort } from './free-port.ts';
 export { NatsCluster } from './nats-cluster.ts';
 export { OtlpReceiver, type ReceivedSpan } from './otlp-receiver.ts';
 export { propertyRuns, propertySeed, propertySettings } from './property-settings.ts';
+export { RedisCluster } from './redis-cluster.ts';
 export { RedisSentinels } from './redis-sentinels.ts';
 export { SeededRandom } from './seeded-random.ts';
 export { ServerProcess, s3Keys } from './server-process.ts';

@@ -1,5 +1,6 @@
-import { connect, type Socket } from 'node:net';
+import { connect } from 'node:net';
 import { connect as connectEncrypted } from 'node:tls';
+import { sendInlineCommands } from './inline-commands.ts';
 import { ServerProcess } from './server-process.ts';
 import { waitFor } from './wait-for.ts';
 
@@ -132,7 +133,7 @@ export class RedisSentinels {
     const { sentinelPassword, tls } = this.#options;
     const target = { host: '127.0.0.1', port };
     const commands = [...(sentinelPassword === undefined ? [] : [`AUTH ${sentinelPassword}`]), command];
-    return exchange(
+    return sendInlineCommands(
       (onConnect) =>
         tls === undefined
           ? connect(target, onConnect)
@@ -144,18 +145,4 @@ export class RedisSentinels {
   async remove(): Promise<void> {
     await Promise.all([...this.#sentinels, ...this.#servers].map((server) => server.remove()));
   }
-}
-
-/** Sends inline commands, and returns the replies of the protocol. */
-function exchange(open: (onConnect: () => void) => Socket, commands: readonly string[]): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const socket = open(() => socket.end(`${[...commands, 'QUIT'].join('\r\n')}\r\n`));
-    let reply = '';
-    socket.setTimeout(5_000, () => socket.destroy(new Error('The sentinel did not respond.')));
-    socket.on('data', (data) => {
-      reply += data.toString('latin1');
-    });
-    socket.once('error', reject);
-    socket.once('close', () => resolve(reply));
-  });
 }

@@ -75,12 +75,14 @@ const unprobedSchemes = new Set([
   'rediss:',
   'redis+sentinel:',
   'rediss+sentinel:',
+  'redis+cluster:',
+  'rediss+cluster:',
   'mongodb+srv:',
 ]);
 
 /**
  * Returns whether the server of a URL from the environment responds. Encrypted URLs and those that need a lookup
- * (`tls:`, `rediss:`, `redis+sentinel:`, `mongodb+srv:`) are not probed: the services report their errors. Throws a TypeError for a URL
+ * (`tls:`, `rediss:`, `redis+sentinel:`, `redis+cluster:`, `mongodb+srv:`) are not probed: the services report their errors. Throws a TypeError for a URL
  * that is not of this kind.
  */
 export async function probeUrl(kind: ServerKind, url: string): Promise<boolean> {

@@ -82,6 +82,7 @@ describe('redactConfig with several servers', () => {
     ['mongodb://me:pa,ss@host/fleet', 'mongodb://***@host/fleet'],
     ['nats://one:4222,tok@two:4222', 'nats://***@two:4222'],
     ['mongodb://me:pass@one,two:27018/fleet?a=b@c', 'mongodb://***@one,two:27018/fleet?a=b@c'],
+    ['redis+cluster://:a@b:1,c:2', 'redis+cluster://***@b:1,c:2'],
     ['redis+sentinel://:a@b/fleet?sentinel_password=c&x=1', 'redis+sentinel://***@b/fleet?sentinel_password=***&x=1'],
   ])('hides the credentials of each: %s', (url, redacted) => {
     expect(redactConfig(schema, { ...readEnv(schema, { SECRET: 'long enough' }), STORE_URL: url })).toMatchObject({

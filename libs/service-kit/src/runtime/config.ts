@@ -144,7 +144,7 @@ export const commonEnv = envSchema({
     type: 'string',
     default: 'redis://127.0.0.1:16379',
     description:
-      'Redis server, or redis+sentinel://host:port,host:port/master-name; with TLS rediss:// or rediss+sentinel://',
+      'Redis server, redis+sentinel://host:port,host:port/master-name or redis+cluster://host:port,host:port; rediss instead of redis for TLS',
   },
   MONGODB_URL: {
     type: 'string',

@@ -1,0 +1,77 @@
+import { createCluster } from 'redis';
+import { clientSettings, type Redis, type RedisOptions, socketSettings } from './redis-client.ts';
+import { type Address, type Credentials, parseAddress, parseCredentials } from './redis-url.ts';
+import { type ConnectedClient, createReplaceableClient, destroyClient } from './replaceable-client.ts';
+
+const defaultPort = 6_379;
+const urlPattern = /^(rediss?)\+cluster:\/\/(?:([^@/]*)@)?([^@/?#]+)\/?$/;
+
+/** Nodes of a cluster, of which one must be reachable at a connection. */
+interface ClusterUrl {
+  readonly nodes: readonly Address[];
+  readonly credentials: Credentials;
+  /** Whether all connections are encrypted. */
+  readonly isEncrypted: boolean;
+}
+
+/**
+ * Parses `redis+cluster://[user:password@]host:port,host:port`; `rediss+cluster` is the same with TLS. Returns undefined
+ * for a URL of another kind; throws a TypeError for an invalid one.
+ */
+export function parseClusterUrl(url: string): ClusterUrl | undefined {
+  if (!/^rediss?\+cluster:/.test(url)) return undefined;
+  const [, scheme, credentials = '', hosts] = urlPattern.exec(url) ?? [];
+  if (hosts === undefined) throw new TypeError('The URL of the cluster must be redis+cluster://host:port,host:port.');
+  return {
+    nodes: hosts.split(',').map((host) => parseAddress(host, defaultPort)),
+    credentials: parseCredentials(credentials),
+    isEncrypted: scheme === 'rediss',
+  };
+}
+
+/**
+ * Returns a client of all masters of a cluster. After the loss of one, commands for its keys fail immediately until a
+ * replica has been elected; the others work. It is ready while all masters are connected. `sendCommand` differs from a
+ * single server's.
+ */
+export function createClusterClient(url: ClusterUrl, options: RedisOptions): Redis {
+  return createReplaceableClient({
+    unconnected: asRedis(configureCluster(url, options)),
+    connect: () => connectToCluster(url, options),
+    onError: options.onError,
+  });
+}
+
+const configureCluster = ({ nodes, credentials, isEncrypted }: ClusterUrl, { name }: RedisOptions) =>
+  createCluster({
+    rootNodes: nodes.map((socket) => ({ socket })),
+    defaults: {
+      ...clientSettings(name),
+      ...credentials,
+      // Lost connections are reported, and another client is created: the cluster may have another master by then.
+      socket: { ...socketSettings, ...(isEncrypted ? { tls: true } : {}), reconnectStrategy: false },
+    },
+  });
+
+/** Commands, `multi` and `eval` of a cluster have the interface of a single server, for keys of one slot. */
+const asRedis = (cluster: ReturnType<typeof configureCluster>): Redis => cluster as unknown as Redis;
+
+async function connectToCluster(url: ClusterUrl, options: RedisOptions): Promise<ConnectedClient> {
+  const cluster = configureCluster(url, options);
+  const ended = new Promise<void>((resolve) => {
+    cluster.on('node-disconnect', () => resolve());
+    cluster.on('node-error', () => resolve());
+  });
+  cluster.on('error', options.onError);
+  cluster.on('node-error', options.onError);
+  try {
+    await cluster.connect();
+    // The nodes may still name a master that was lost.
+    const missing = cluster.masters.find(({ client }) => client?.isReady !== true);
+    if (missing !== undefined) throw new Error(`The master ${missing.address} of the cluster cannot be reached.`);
+  } catch (error) {
+    destroyClient(asRedis(cluster));
+    throw error;
+  }
+  return { client: asRedis(cluster), ended };
+}

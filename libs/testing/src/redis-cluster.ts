@@ -1,0 +1,177 @@
+import { connect } from 'node:net';
+import { freePort } from './free-port.ts';
+import { sendInlineCommands } from './inline-commands.ts';
+import { ServerProcess } from './server-process.ts';
+import { waitFor } from './wait-for.ts';
+
+const masterCount = 3;
+const slotCount = 16_384;
+/** A failover takes this long on a machine under load. */
+const failoverTimeoutMs = 120_000;
+
+interface Node {
+  readonly server: ServerProcess;
+  readonly busPort: number;
+}
+
+/** Runs a Redis Cluster with three masters and a replica of each, which may be killed. */
+export class RedisCluster {
+  readonly #nodes: readonly Node[];
+  readonly #killed: ServerProcess[] = [];
+
+  private constructor(nodes: readonly Node[]) {
+    this.#nodes = nodes;
+  }
+
+  /** A node that does not respond for `nodeTimeoutMs` counts as lost. */
+  static async start({ nodeTimeoutMs = 5_000 } = {}): Promise<RedisCluster> {
+    const nodes = await Promise.all(Array.from({ length: 2 * masterCount }, () => createNode(nodeTimeoutMs)));
+    await Promise.all(nodes.map(({ server }) => server.start()));
+    const cluster = new RedisCluster(nodes);
+    try {
+      await cluster.#form();
+    } catch (error) {
+      await cluster.remove();
+      throw error;
+    }
+    return cluster;
+  }
+
+  /** URL of the product's setting. */
+  get url(): string {
+    return `redis+cluster://${this.#nodes.map(({ server }) => `127.0.0.1:${server.port}`).join(',')}`;
+  }
+
+  /** Kills the master of a key's slot with SIGKILL. Returns a function that waits until its replica is the master. */
+  async killMasterOf(key: string): Promise<{ readonly waitForFailover: () => Promise<void> }> {
+    const slot = Number(/:(\d+)/.exec(await this.#send(this.#livePort(), `CLUSTER KEYSLOT ${key}`))?.[1]);
+    const port = await this.#masterPortOf(slot);
+    const master = this.#nodes.find(({ server }) => server.port === port)?.server;
+    if (master === undefined) throw new Error(`No node has the port ${port} of the master.`);
+    await master.kill();
+    this.#killed.push(master);
+    return {
+      waitForFailover: async () => {
+        await waitFor(
+          async () => (await this.#masterPortOf(slot)) !== port,
+          'the replica to be elected',
+          failoverTimeoutMs,
+        );
+      },
+    };
+  }
+
+  /** Starts killed nodes again; they become replicas. */
+  async restart(): Promise<void> {
+    for (const server of this.#killed.splice(0)) await server.start();
+  }
+
+  /** Waits until every master has a connected replica with its data. */
+  async waitForReplicas(): Promise<void> {
+    for (const port of await this.#masterPorts())
+      await waitFor(
+        async () => /slave\d+:[^\r]*state=online/.test(await this.#send(port, 'INFO replication')),
+        'a replica of each master',
+        failoverTimeoutMs,
+      );
+  }
+
+  async remove(): Promise<void> {
+    await Promise.all(this.#nodes.map(({ server }) => server.remove()));
+  }
+
+  /** Introduces the nodes to each other, and assigns slots and replicas. */
+  async #form(): Promise<void> {
+    const [first, ...others] = this.#nodes;
+    if (first === undefined) throw new Error('The cluster has no node.');
+    const slotsOfMaster = Math.ceil(slotCount / masterCount);
+    for (const [index, { server }] of this.#nodes.slice(0, masterCount).entries()) {
+      const last = Math.min(slotCount, (index + 1) * slotsOfMaster) - 1;
+      await this.#expectOk(server.port, `CLUSTER ADDSLOTSRANGE ${index * slotsOfMaster} ${last}`);
+      // The nodes must not claim the same epoch.
+      await this.#expectOk(server.port, `CLUSTER SET-CONFIG-EPOCH ${index + 1}`);
+    }
+    for (const { server, busPort } of others)
+      await this.#expectOk(first.server.port, `CLUSTER MEET 127.0.0.1 ${server.port} ${busPort}`);
+    await this.#waitUntilAll(
+      (info) => info.includes(`cluster_known_nodes:${this.#nodes.length}`) && info.includes('cluster_state:ok'),
+    );
+    for (const [index, { server }] of this.#nodes.slice(masterCount).entries()) {
+      const id = /\r\n([0-9a-f]{40})\r\n/.exec(await this.#send(this.#portAt(index), 'CLUSTER MYID'))?.[1];
+      await this.#expectOk(server.port, `CLUSTER REPLICATE ${id}`);
+    }
+    await this.waitForReplicas();
+  }
+
+  async #waitUntilAll(isReached: (info: string) => boolean): Promise<void> {
+    for (const { server } of this.#nodes)
+      await waitFor(
+        async () => isReached(await this.#send(server.port, 'CLUSTER INFO')),
+        'the nodes to know each other',
+        failoverTimeoutMs,
+      );
+  }
+
+  #portAt(index: number): number {
+    const node = this.#nodes[index];
+    if (node === undefined) throw new Error(`The cluster has no node ${index}.`);
+    return node.server.port;
+  }
+
+  #livePort(): number {
+    const node = this.#nodes.find(({ server }) => !this.#killed.includes(server));
+    if (node === undefined) throw new Error('The cluster has no live node.');
+    return node.server.port;
+  }
+
+  /** Reads lines as `<id> <ip:port@bus> <flags> <master> <ping> <pong> <epoch> <state> <slot range>...`. */
+  async #readMasters(): Promise<readonly { readonly port: number; readonly ranges: readonly string[] }[]> {
+    const reply = await this.#send(this.#livePort(), 'CLUSTER NODES');
+    return reply.split('\n').flatMap((line) => {
+      const [, address = '', flags = '', , , , , , ...ranges] = line.trim().split(' ');
+      if (!flags.split(',').includes('master') || ranges.length === 0) return [];
+      return [{ port: Number(/:(\d+)@/.exec(address)?.[1]), ranges }];
+    });
+  }
+
+  async #masterPorts(): Promise<number[]> {
+    return (await this.#readMasters()).map(({ port }) => port);
+  }
+
+  async #masterPortOf(slot: number): Promise<number> {
+    const masters = await this.#readMasters();
+    const master = masters.find(({ ranges }) =>
+      ranges.some((range) => {
+        const [first = 0, last = first] = range.split('-').map(Number);
+        return slot >= first && slot <= last;
+      }),
+    );
+    if (master === undefined) throw new Error(`No master has the slot ${slot}.`);
+    return master.port;
+  }
+
+  async #expectOk(port: number, command: string): Promise<void> {
+    const reply = await this.#send(port, command);
+    if (!reply.startsWith('+OK')) throw new Error(`${command}: ${reply}`);
+  }
+
+  #send(port: number, command: string): Promise<string> {
+    return sendInlineCommands((onConnect) => connect({ host: '127.0.0.1', port }, onConnect), [command]);
+  }
+}
+
+async function createNode(nodeTimeoutMs: number): Promise<Node> {
+  const busPort = await freePort();
+  const settings = {
+    'cluster-enabled': 'yes',
+    'cluster-port': String(busPort),
+    'cluster-config-file': 'nodes.conf',
+    'cluster-node-timeout': String(nodeTimeoutMs),
+    // The slots of other masters remain available.
+    'cluster-require-full-coverage': 'no',
+    // A replica may be elected whenever its master was lost.
+    'cluster-replica-validity-factor': '0',
+  };
+  const more = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value]);
+  return { server: await ServerProcess.redis(more), busPort };
+}
