@@ -13,7 +13,7 @@ import { type ProductHarness, startHarness, uniquePhone } from './testing/harnes
 import { PlatformClient } from './testing/platform-client.ts';
 
 // A browser with software rendering on a busy machine.
-jest.setTimeout(240_000);
+jest.setTimeout(600_000);
 
 const password = 'a long enough password';
 

@@ -15,7 +15,7 @@ import { createRecording } from './testing/playback.ts';
 import { waitForPlaying } from './testing/video-probe.ts';
 
 // Two browsers with software rendering on a busy machine.
-jest.setTimeout(300_000);
+jest.setTimeout(600_000);
 
 const hourMs = 3_600_000;
 /** A slow machine may not reach the end before a test seeks there. */

@@ -8,7 +8,7 @@ import { leaseHarness, type ProductHarness, shortWaitSettings, uniquePhone } fro
 import { PlatformClient } from './testing/platform-client.ts';
 
 // A browser with software rendering on a busy machine.
-jest.setTimeout(180_000);
+jest.setTimeout(600_000);
 
 let harness: ProductHarness;
 let client: PlatformClient;

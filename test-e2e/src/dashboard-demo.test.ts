@@ -6,7 +6,7 @@ import { DashboardBrowser, findAccessibilityFaults, pageTimeoutMs } from './test
 import { takePictures } from './testing/dashboard-pictures.ts';
 
 // A browser with software rendering, and a fleet that creates its clips at its first start.
-jest.setTimeout(240_000);
+jest.setTimeout(600_000);
 
 let product: RunningProduct;
 let browser: DashboardBrowser;

@@ -7,7 +7,7 @@ import { MapPointer, type MapPosition } from './testing/map-pointer.ts';
 import { PlatformClient, type PlatformRecord, type RegisteredAccount } from './testing/platform-client.ts';
 
 // A browser with software rendering on a busy machine.
-jest.setTimeout(240_000);
+jest.setTimeout(600_000);
 
 /** The sample roads are around this position. */
 const center: MapPosition = [22.535, 114.055];

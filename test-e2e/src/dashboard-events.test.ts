@@ -14,7 +14,7 @@ import { leaseHarness, type ProductHarness, uniquePhone } from './testing/harnes
 import { PlatformClient, type RegisteredAccount } from './testing/platform-client.ts';
 
 // Two browsers with software rendering on a busy machine.
-jest.setTimeout(240_000);
+jest.setTimeout(600_000);
 
 let harness: ProductHarness;
 let account: RegisteredAccount;
@@ -114,6 +114,10 @@ describe('an event with a picture and a clip', () => {
       'a second of the clip',
       pageTimeoutMs,
     );
+    // A new event is read again every few seconds, which must not start the clip again.
+    const source = await clip.getAttribute('src');
+    for (let count = 0; count < 2; count += 1) await page.waitForResponse(/\/api\/notifications\/\d+$/);
+    expect(await clip.getAttribute('src')).toBe(source);
     await details().locator('canvas.maplibregl-canvas').waitFor();
     expect(await findAccessibilityFaults(page)).toEqual([]);
     await takePictures(page, 'event');

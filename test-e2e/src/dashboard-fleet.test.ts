@@ -12,7 +12,7 @@ import { joinSharedHarness, type ProductHarness, uniquePhone } from './testing/h
 import { PlatformClient, type RegisteredAccount } from './testing/platform-client.ts';
 
 // A browser with software rendering on a busy machine.
-jest.setTimeout(180_000);
+jest.setTimeout(600_000);
 
 let harness: ProductHarness;
 let account: RegisteredAccount;

@@ -6,7 +6,7 @@ import { joinSharedHarness, type ProductHarness } from './testing/harness.ts';
 import { PlatformClient, type PlatformRecord, type RegisteredAccount } from './testing/platform-client.ts';
 
 // A browser with software rendering on a busy machine.
-jest.setTimeout(240_000);
+jest.setTimeout(600_000);
 
 let harness: ProductHarness;
 let account: RegisteredAccount;

@@ -12,7 +12,7 @@ import { type ProductHarness, startHarness } from './testing/harness.ts';
 import { waitForPlaying } from './testing/video-probe.ts';
 
 // A browser with software rendering on a busy machine.
-jest.setTimeout(300_000);
+jest.setTimeout(600_000);
 
 const phone = { width: 390, height: 844 };
 const desktop = { width: 1280, height: 800 };

@@ -11,7 +11,7 @@ import { type ProductHarness, startHarness, uniquePhone } from './testing/harnes
 import { PlatformClient } from './testing/platform-client.ts';
 
 // A browser with software rendering on a busy machine.
-jest.setTimeout(180_000);
+jest.setTimeout(600_000);
 
 let harness: ProductHarness;
 let browser: DashboardBrowser;

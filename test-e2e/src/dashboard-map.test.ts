@@ -15,7 +15,7 @@ import { ManualTrack } from './testing/manual-track.ts';
 import { PlatformClient } from './testing/platform-client.ts';
 
 // A browser with software rendering on a busy machine, and states that begin after a minute.
-jest.setTimeout(400_000);
+jest.setTimeout(600_000);
 
 const stateTimeoutMs = 150_000;
 /** The websocket passes through a proxy that the test cuts. */

@@ -14,7 +14,7 @@ import { PlatformClient } from './testing/platform-client.ts';
 import type { Clip } from './testing/upload-camera.ts';
 
 // A browser with software rendering on a busy machine.
-jest.setTimeout(240_000);
+jest.setTimeout(600_000);
 
 let harness: ProductHarness;
 let client: PlatformClient;

@@ -8,7 +8,7 @@ import { type ProductHarness, startHarness, uniquePhone } from './testing/harnes
 import { PlatformClient, type PlatformRecord } from './testing/platform-client.ts';
 
 // A browser with software rendering on a busy machine.
-jest.setTimeout(240_000);
+jest.setTimeout(600_000);
 
 const password = 'correct horse battery';
 /** Time within which access ends everywhere. */

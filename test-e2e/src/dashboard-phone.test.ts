@@ -6,7 +6,7 @@ import { leaseHarness, type ProductHarness, uniquePhone } from './testing/harnes
 import { PlatformClient, type RegisteredAccount } from './testing/platform-client.ts';
 
 // A browser with software rendering on a busy machine.
-jest.setTimeout(180_000);
+jest.setTimeout(600_000);
 
 const phone = { width: 390, height: 844 };
 

@@ -10,7 +10,7 @@ import { MapPointer, type MapPosition } from './testing/map-pointer.ts';
 import { PlatformClient, type PlatformRecord, type RegisteredAccount } from './testing/platform-client.ts';
 
 // A browser with software rendering on a busy machine.
-jest.setTimeout(420_000);
+jest.setTimeout(600_000);
 
 const settledMs = 3_000;
 const syncMs = 240_000;

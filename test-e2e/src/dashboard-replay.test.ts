@@ -13,7 +13,7 @@ import { leaseHarness, type ProductHarness } from './testing/harness.ts';
 import { sendPastDrive } from './testing/past-drive.ts';
 
 // A browser with software rendering on a busy machine.
-jest.setTimeout(180_000);
+jest.setTimeout(600_000);
 
 const zone = 'Asia/Kolkata';
 const dayMs = 86_400_000;

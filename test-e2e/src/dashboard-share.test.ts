@@ -10,7 +10,7 @@ import { ManualTrack } from './testing/manual-track.ts';
 import { waitForPlaying } from './testing/video-probe.ts';
 
 // A browser with software rendering on a busy machine.
-jest.setTimeout(240_000);
+jest.setTimeout(600_000);
 
 const phone = { width: 390, height: 844 };
 /** Small pictures: the browser decodes them without hardware. */

@@ -9,7 +9,7 @@ import { type ProductHarness, shortWaitSettings, startHarness, uniquePhone } fro
 import { Talker } from './testing/talker.ts';
 
 // A browser with software rendering on a busy machine.
-jest.setTimeout(240_000);
+jest.setTimeout(600_000);
 
 /** A microphone that beeps, without a question to the user. */
 const fakeMicrophone = ['--use-fake-device-for-media-stream', '--use-fake-ui-for-media-stream'];

@@ -12,7 +12,7 @@ import { type ProductHarness, startHarness, uniquePhone } from './testing/harnes
 import { PlatformClient } from './testing/platform-client.ts';
 
 // A browser with software rendering on a busy machine.
-jest.setTimeout(240_000);
+jest.setTimeout(600_000);
 
 interface Received {
   readonly headers: IncomingHttpHeaders;

@@ -23,7 +23,7 @@ const browserArguments = [
 ];
 
 /** The page waits for the product, which shares the machine with the browser. */
-export const pageTimeoutMs = 60_000;
+export const pageTimeoutMs = 120_000;
 
 /** A violation of an accessibility rule. */
 interface AxeViolation {

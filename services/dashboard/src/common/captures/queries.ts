@@ -1,5 +1,6 @@
 import { ApiFailure } from '@fleet/api-client';
 import { type QueryClient, useMutation, useQueries, useQuery, useQueryClient } from '@tanstack/react-query';
+import { keepSignedUrls } from '../data/keep-signed-urls.ts';
 import { createIdempotencyKey } from '../forms/idempotency-key.ts';
 import { useSession } from '../session/session-context.ts';
 import { addEntry, type Capture, type CaptureEntry, type CaptureRequest, stateOf } from './capture-entry.ts';
@@ -57,6 +58,7 @@ function useCaptureOptions() {
   const { api } = useSession();
   return (captureId: string | null) => ({
     queryKey: ['getCapture', captureId],
+    structuralSharing: keepSignedUrls,
     enabled: captureId !== null,
     queryFn: async (): Promise<Capture | null> => {
       try {

@@ -1,4 +1,5 @@
 import { keepPreviousData, type QueryClient, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { keepSignedUrls } from '../data/keep-signed-urls.ts';
 import { useLiveEvents } from '../live/live-context.ts';
 import { useSession } from '../session/session-context.ts';
 import type { Download } from './download.ts';
@@ -28,6 +29,7 @@ export function useDownloads({ vehicle, status, page = 1 }: DownloadFilter, limi
   return useQuery({
     enabled,
     queryKey: [listKey, { vehicle, status, page, limit }],
+    structuralSharing: keepSignedUrls,
     queryFn: async (): Promise<DownloadPage> => {
       const filter = {
         ...(vehicle === undefined ? {} : { vehicle_id: vehicle }),

@@ -1,5 +1,6 @@
 import { keepPreviousData, type QueryClient, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
+import { keepSignedUrls } from '../../common/data/keep-signed-urls.ts';
 import type { EventRecord } from '../../common/events/event-record.ts';
 import { usePreferences } from '../../common/format/preferences-context.ts';
 import { useLiveEvents } from '../../common/live/live-context.ts';
@@ -41,6 +42,7 @@ export function useEvents(search: EventsSearch) {
   const timeZone = useTimeZone();
   return useQuery({
     queryKey: [listKey, search, timeZone],
+    structuralSharing: keepSignedUrls,
     queryFn: async (): Promise<EventPage> => {
       const { status = 'open', page = 1 } = search;
       const acknowledged = status === 'all' ? {} : { acknowledged: status === 'acknowledged' };
@@ -81,6 +83,7 @@ export function useEvent(id: number, known: EventRecord | undefined) {
   const { api } = useSession();
   return useQuery({
     queryKey: ['getNotification', id],
+    structuralSharing: keepSignedUrls,
     queryFn: async () => {
       const { data } = await api.GET('/api/notifications/{id}', { params: { path: { id } } });
       if (data === undefined) throw new Error('The server returned no event.');

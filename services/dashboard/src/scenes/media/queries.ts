@@ -1,5 +1,6 @@
 import type { components } from '@fleet/api-client';
 import { keepPreviousData, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { keepSignedUrls } from '../../common/data/keep-signed-urls.ts';
 import { useLiveEvents } from '../../common/live/live-context.ts';
 import { useSession } from '../../common/session/session-context.ts';
 
@@ -17,6 +18,7 @@ export function useFiles(vehicleId: number, kind: 'image' | 'video', page: numbe
   });
   return useQuery({
     queryKey: [listKey, vehicleId, kind, page],
+    structuralSharing: keepSignedUrls,
     queryFn: async () => {
       const query = { kind, limit: filesPerPage, offset: (page - 1) * filesPerPage };
       const { data } = await api.GET('/api/vehicles/{vehicleId}/list-dashcam-media', {
