@@ -1,3 +1,9 @@
+import { mkdirSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+// Jest requires that each root exists, also when only end-to-end tests run.
+mkdirSync(fileURLToPath(new URL('.cache/unit-groups', import.meta.url)), { recursive: true });
+
 // Tests run on the TypeScript sources: @fleet/* resolves to src, so unit tests need no build.
 const shared = {
   // Compiled sources, and the durations by which jest starts the longest files first.
@@ -21,11 +27,11 @@ const shared = {
 };
 
 export default {
-  // No test is about these seconds: what asserts a time does so itself. Jest's own five are too few on a machine that is busy.
+  // The five seconds of jest are too few on a busy machine. Tests about time assert it themselves.
   testTimeout: 30_000,
   // Two cores: the backends and the system under test need one of them.
   maxWorkers: 2,
-  // A worker that leaks nothing takes longer than jest's half second to exit on a machine that is busy. A leak takes longer than this.
+  // On a busy machine, a worker without leaks takes longer to exit than the half second of jest.
   workerGracefulExitTimeout: 15_000,
   testSequencer: '<rootDir>/scripts/test-sequencer.mjs',
   projects: [
@@ -36,7 +42,7 @@ export default {
       testMatch: ['**/src/**/*.test.ts'],
     },
     {
-      // What npm test runs in place of the single files (scripts/test-groups.mjs).
+      // npm test runs these groups instead of the single files (scripts/test-groups.mjs).
       ...shared,
       displayName: 'unit-groups',
       roots: ['<rootDir>/.cache/unit-groups', '<rootDir>/libs', '<rootDir>/services', '<rootDir>/deploy'],
