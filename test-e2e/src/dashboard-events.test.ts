@@ -115,9 +115,9 @@ describe('an event with a picture and a clip', () => {
       pageTimeoutMs,
     );
     // A new event is read again every few seconds, which must not start the clip again.
-    const source = await clip.getAttribute('src');
+    const clipUrl = await clip.getAttribute('src');
     for (let count = 0; count < 2; count += 1) await page.waitForResponse(/\/api\/notifications\/\d+$/);
-    expect(await clip.getAttribute('src')).toBe(source);
+    expect(await clip.getAttribute('src')).toBe(clipUrl);
     await details().locator('canvas.maplibregl-canvas').waitFor();
     expect(await findAccessibilityFaults(page)).toEqual([]);
     await takePictures(page, 'event');
