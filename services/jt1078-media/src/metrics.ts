@@ -61,6 +61,7 @@ export function registerMediaMetrics(metrics: Registry, { registry, transcoders,
     createGauge('media_streams', 'running streams', () => registry.size),
     createGauge('media_viewers', 'viewers of running streams', () => countViewers(registry)),
     createGauge('media_transcoders', 'running ffmpeg processes', () => transcoders.count),
+    createGauge('media_transcoders_limit', 'maximum of running ffmpeg processes', () => transcoders.maxProcesses),
     ...streamGauges.map((gauge) => createStreamGauge(registry, gauge)),
   ])
     metrics.registerMetric(metric);

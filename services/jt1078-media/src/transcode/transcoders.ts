@@ -8,14 +8,14 @@ export type SoundFormat = Pick<TranscodeInput, 'format' | 'codeSize' | 'sampleRa
 
 /** Manages the ffmpeg processes of this service, up to a limit. */
 export class Transcoders {
+  readonly maxProcesses: number;
   readonly #log: Logger;
-  readonly #maxProcesses: number;
   readonly #running = new Set<Transcoder>();
   #canEncode = false;
 
   constructor(options: { ffmpegPath: string; maxProcesses: number; log: Logger }) {
     this.#log = options.log;
-    this.#maxProcesses = options.maxProcesses;
+    this.maxProcesses = options.maxProcesses;
     ffmpeg().setFfmpegPath(options.ffmpegPath);
   }
 
@@ -42,7 +42,7 @@ export class Transcoders {
 
   /** True when another process may be started. */
   get hasCapacity(): boolean {
-    return this.#canEncode && this.#running.size < this.#maxProcesses;
+    return this.#canEncode && this.#running.size < this.maxProcesses;
   }
 
   /**
