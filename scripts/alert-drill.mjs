@@ -10,9 +10,12 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startProduct } from '../deploy/local/dist/product.js';
 import { LoadFleet, SimulatedTerminal } from '../libs/terminal-simulator/dist/index.js';
+import { createAuditFault } from './alert-drill/audit-fault.mjs';
+import { createFileFaults } from './alert-drill/file-faults.mjs';
+import { SmallDisk } from './alert-drill/small-disk.mjs';
 import { root } from './steps.mjs';
 
-const alertTimeoutMs = 180_000;
+const alertTimeoutMs = 300_000;
 /** More than 20 webhooks. */
 const accounts = 3;
 const webhooksPerAccount = 8;
@@ -25,6 +28,10 @@ const settings = {
   RATE_LIMIT_COMMANDS_BURST: '100000',
   WEBHOOK_ALLOW_HTTP: 'true',
   WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8',
+  // Commands of known callers are audited.
+  DEVICE_API_AUTH: 'key',
+  CLIPS_MIN_FREE_BYTES: '5000000000',
+  MEDIA_MAX_TRANSCODERS: '1',
   WEBHOOK_RETRY_WAITS_MS: Array.from({ length: 15 }, () => '200').join(','),
 };
 
@@ -36,7 +43,7 @@ async function findFreePort() {
   return typeof address === 'object' ? address.port : 0;
 }
 
-/** Returns the rules of the manifests with durations of seconds. */
+/** Returns the rules of the manifests with durations of seconds, and with ten unpublished files instead of a hundred. */
 function createRules() {
   const manifest = readFileSync(join(root, 'k8s', 'components', 'monitoring', 'alerts.yaml'), 'utf8');
   const [, spec = ''] = manifest.split('\nspec:\n');
@@ -45,7 +52,8 @@ function createRules() {
     .replaceAll(/for: \d+m/g, 'for: 3s')
     .replaceAll('[30m]', '[2m]')
     .replaceAll(/\[(?:5|10|15)m\]/g, '[30s]')
-    .replaceAll('offset 15m', 'offset 20s');
+    .replaceAll('offset 15m', 'offset 20s')
+    .replace('files_unpublished > 100', 'files_unpublished > 10');
 }
 
 /** Starts Prometheus for the processes of a product. */
@@ -149,7 +157,7 @@ async function raiseUndelivered(product, register) {
 }
 
 /** Returns the faults by alert. Each has `pulse`, which is repeated until the alert fires, and `end`. */
-function createFaults(product, fleets, { logIn, register }) {
+function createFaults(product, fleets, { logIn, register }, disk) {
   const signal = (name, signalName) => process.kill(product.runtime.processes[name], signalName);
   /** A process that does not run until the end of the fault. */
   const stopped = (name) => ({
@@ -200,6 +208,8 @@ function createFaults(product, fleets, { logIn, register }) {
       },
       end: async () => void (await Promise.all(undelivered.map((terminal) => terminal.stop()))),
     },
+    ...createFileFaults(product, { logIn }, disk),
+    AuditEntriesLost: createAuditFault(product),
   };
 }
 
@@ -221,14 +231,18 @@ async function runFault(url, alert, { begin, pulse, end }) {
   }
 }
 
-async function drill(product, folder) {
+async function drill(product, folder, disk) {
   const fleets = [await startFleet(product, '139000010000'), await startFleet(product, '139000020000')];
   const prometheus = await startPrometheus(product, folder);
-  const faults = createFaults(product, fleets, createClients(product));
+  const faults = createFaults(product, fleets, createClients(product), disk);
   const wanted = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(faults);
   // Rates and offsets need a history.
   await sleep(30_000);
   for (const alert of wanted) {
+    if (faults[alert] === undefined) {
+      console.log(JSON.stringify({ alert, fault: 'no drill on this machine' }));
+      continue;
+    }
     const result = await runFault(prometheus.url, alert, faults[alert]).catch((error) => ({ fault: error.message }));
     console.log(JSON.stringify({ alert, ...result }));
   }
@@ -237,11 +251,17 @@ async function drill(product, folder) {
 }
 
 const folder = mkdtempSync(join(tmpdir(), 'alert-drill-'));
-const product = await startProduct({ env: settings });
+const dataDir = join(folder, 'data');
+const disk = new SmallDisk(dataDir);
+const isSmallDisk = disk.mount();
+if (!isSmallDisk) console.log('ClipDiskFull needs root, to mount a small disk: left out.');
+const { CLIPS_MIN_FREE_BYTES: _needsSmallDisk, ...otherSettings } = settings;
+const product = await startProduct({ dataDir, env: isSmallDisk ? settings : otherSettings });
 try {
-  await drill(product, folder);
+  await drill(product, folder, isSmallDisk ? disk : null);
 } finally {
   await product.stop();
+  disk.unmount();
   rmSync(folder, { recursive: true, force: true });
 }
 process.exit(0);
