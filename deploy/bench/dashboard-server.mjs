@@ -109,31 +109,38 @@ const responses = {
     expires_in: 300,
     ws_url: `ws://127.0.0.1:${port}/ws`,
   }),
-  '/api/fleet': () => ({
-    data: { columns, rows: vehicles.map(toRow), removed: [], complete: true, generated_at: new Date().toISOString() },
-  }),
+  '/api/fleet': (_port, query) => {
+    const sinceMs = Number(query.get('updated_since') ?? 0);
+    const rows = vehicles.filter(({ atMs }) => atMs > sinceMs || sinceMs === 0).map(toRow);
+    return { data: { columns, rows, removed: [], complete: sinceMs === 0, generated_at: new Date().toISOString() } };
+  },
 };
+
+/** Compressed files by path: platform-api compresses each file once. */
+const compressed = new Map();
+
+function compressFile(file) {
+  if (!compressed.has(file)) compressed.set(file, gzipSync(readFileSync(file)));
+  return compressed.get(file);
+}
 
 const server = createServer((request, response) => {
   const port = getPort();
-  const { pathname } = new URL(request.url, 'http://localhost');
-  const send = (status, type, content) => {
-    const body = gzipSync(content);
-    response.writeHead(status, { 'content-type': type, 'content-encoding': 'gzip' }).end(body);
-  };
+  const { pathname, searchParams } = new URL(request.url, 'http://localhost');
+  const send = (type, body) => response.writeHead(200, { 'content-type': type, 'content-encoding': 'gzip' }).end(body);
   if (pathname.startsWith('/api/')) {
-    const body = responses[pathname]?.(port) ?? { data: [], meta: page };
-    send(200, 'application/json', JSON.stringify(body));
+    const body = responses[pathname]?.(port, searchParams) ?? { data: [], meta: page };
+    send('application/json', gzipSync(JSON.stringify(body)));
     return;
   }
   const file = join(app, pathname);
   if (pathname !== '/' && existsSync(file)) {
-    send(200, types[extname(file)] ?? 'application/octet-stream', readFileSync(file));
+    send(types[extname(file)] ?? 'application/octet-stream', compressFile(file));
     return;
   }
   const config = { product_name: 'Bench', ws_url: `ws://127.0.0.1:${port}/ws`, video_url: `http://127.0.0.1:${port}` };
   const html = readFileSync(join(app, 'index.html'), 'utf8').replace('"__CONFIG__"', JSON.stringify(config));
-  send(200, 'text/html', html);
+  send('text/html', gzipSync(html));
 });
 
 const sockets = new WebSocketServer({ server, path: '/ws', perMessageDeflate: { threshold: 1_024 } });

@@ -160,7 +160,8 @@ function toMarkdown({ rows, load, firstPageMs, framesPerSecond, before, after })
 Written by \`npm run bench -- dashboard\` on ${new Date().toISOString().slice(0, 10)}, on ${machine()}, with a load average of ${round(load, 1)}.
 Chromium draws with software (SwiftShader), and shares the cores with the server. The live map shows ${vehicles.toLocaleString('en')} vehicles, and
 ${updates.toLocaleString('en')} positions arrive each second. A task is what the main thread does without a pause: input waits for its end. Wall time includes the
-time in which other programs had the cores, and that in which the page waited for the software renderer to draw a frame; CPU time does not.
+time in which other programs had the cores. It also includes the time in which the page waited for the software renderer to draw a frame.
+CPU time includes neither.
 
 | phase | longest task, wall ms | longest task, CPU ms | 99 % of the tasks, wall ms | share of the main thread, wall | share, CPU |
 |---|---|---|---|---|---|

@@ -1,5 +1,6 @@
+import { join } from 'node:path';
 import react from '@vitejs/plugin-react';
-import { defineConfig, type Plugin } from 'vite';
+import { defineConfig, type Plugin, type Rolldown } from 'vite';
 
 /** The running product, for `npm run dev`. */
 const product = process.env['PRODUCT_URL'] ?? 'http://127.0.0.1:8080';
@@ -18,6 +19,34 @@ const sharePage: Plugin = {
   },
 };
 
+type Chunks = Pick<Rolldown.ChunkingContext, 'getModuleInfo'>;
+
+/** Returns a module of `src` with all modules that it imports statically. */
+function findImported(name: string, chunks: Chunks): ReadonlySet<string> {
+  const found = new Set([join(import.meta.dirname, 'src', name)]);
+  for (const id of found) for (const imported of chunks.getModuleInfo(id)?.importedIds ?? []) found.add(imported);
+  return found;
+}
+
+let entries: { readonly main: ReadonlySet<string>; readonly share: ReadonlySet<string> } | undefined;
+
+/**
+ * Joins the many small modules of the first page, so that a browser needs few requests: one chunk for both pages, and one
+ * for the signed-in page.
+ */
+function nameFirstChunk(id: string, chunks: Chunks): string | null {
+  entries ??= { main: findImported('main.tsx', chunks), share: findImported('share.tsx', chunks) };
+  if (!entries.main.has(id)) return null;
+  return entries.share.has(id) ? 'both-pages' : 'signed-in-page';
+}
+
+/** The entries stay chunks of their own: pages that are loaded later must not wait for them. */
+const isEntry = (id: string): boolean => /\.html|\/src\/(?:main|share)\.tsx$/.test(id);
+
+const controls = /\/node_modules\/(?:@mantine|@floating-ui|@tabler|react-remove-scroll|react-number-format)\//;
+/** A component that fewer pages use stays beside them. */
+const minPagesOfControl = 6;
+
 export default defineConfig({
   plugins: [react(), sharePage],
   build: {
@@ -27,7 +56,18 @@ export default defineConfig({
     target: 'es2023',
     chunkSizeWarningLimit: 1200,
     // The page of share links contains nothing of the signed-in page.
-    rolldownOptions: { input: ['index.html', 'share.html'] },
+    rolldownOptions: {
+      input: ['index.html', 'share.html'],
+      output: {
+        codeSplitting: {
+          groups: [
+            { debugName: 'first page', name: nameFirstChunk, tags: ['$initial'], test: (id) => !isEntry(id) },
+            // Most pages use most of these components.
+            { name: 'controls', test: controls, minShareCount: minPagesOfControl },
+          ],
+        },
+      },
+    },
   },
   worker: { format: 'es' },
   server: { proxy: { '/api': proxied, '/ws': { ...proxied, ws: true } } },

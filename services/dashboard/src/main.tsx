@@ -6,14 +6,16 @@ import { setNonce } from 'get-nonce';
 import type { ReactNode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { config, getNonce } from './common/config.ts';
+import { loadAllMessages } from './common/i18n/all-messages.ts';
 import { startI18n } from './common/i18n/i18n.ts';
+import { prepareLiveConnection } from './common/live/live-connection.ts';
 import { Session } from './common/session/session.ts';
 import { SessionContext } from './common/session/session-context.ts';
 import { resolveCssVariables, theme } from './common/theme/theme.ts';
 import { ThemeContext } from './common/theme/theme-context.ts';
 import { Loading } from './common/ui/states.tsx';
 import './common/ui/styles.ts';
-import { createDashboardRouter } from './router.tsx';
+import { createDashboardRouter, preloadPage } from './router.tsx';
 
 const freshMs = 30_000;
 const maxRetries = 2;
@@ -71,10 +73,16 @@ function ThemeOfMantine({ children }: { readonly children: ReactNode }) {
   return <ThemeContext value={useComputedColorScheme('light')}>{children}</ThemeContext>;
 }
 
-await startI18n();
+// The session, the code of the page with its worker, and the messages load at the same time.
+const resumed = session.resume();
+if (session.state.kind === 'loading') {
+  preloadPage(router);
+  prepareLiveConnection();
+}
+await startI18n(loadAllMessages);
 // A busy or unreachable server delays the session.
 render(<Loading />);
-await session.resume();
+await resumed;
 render(
   <SessionContext value={session}>
     <QueryClientProvider client={queries}>

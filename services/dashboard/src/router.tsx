@@ -234,6 +234,14 @@ const routeTree = rootRoute.addChildren([
 export const createDashboardRouter = (session: Session) =>
   createRouter({ routeTree, context: { session }, defaultErrorComponent: PageFailure });
 
+/** Loads the code of the page at the current address before the router shows it. */
+export function preloadPage(router: ReturnType<typeof createDashboardRouter>): void {
+  const { pathname } = window.location;
+  const [routes] = router.getMatchedRoutes(pathname === '/' ? mapRoute.fullPath : pathname);
+  // A failure appears when the router shows the page.
+  for (const route of routes) void router.loadRouteChunk(route);
+}
+
 declare module '@tanstack/react-router' {
   interface Register {
     router: ReturnType<typeof createDashboardRouter>;

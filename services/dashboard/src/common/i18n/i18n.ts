@@ -2,32 +2,25 @@ import i18next from 'i18next';
 import { initReactI18next } from 'react-i18next';
 import { chooseLanguage, type Language } from './languages.ts';
 
-type Messages = Record<string, unknown>;
+export type Messages = Record<string, unknown>;
 
-/** Files such as `/src/scenes/map/messages/en.json`: the folder above `messages` is the namespace. */
-const files = import.meta.glob<Messages>('/src/**/messages/*.json', { import: 'default' });
+/** Returns the messages of a language by path, such as `/src/scenes/map/messages/en.json`. */
+type LoadMessages = (language: Language) => Promise<Readonly<Record<string, Messages>>>;
 
-/** Namespaces of the page; undefined for all of them. */
-let wantedNamespaces: readonly string[] | undefined;
+/** Loads the messages of this page. */
+let loadMessages: LoadMessages = () => Promise.resolve({});
 
-async function loadMessages(language: Language): Promise<Record<string, Messages>> {
-  const suffix = `/messages/${language}.json`;
-  const toNamespace = (path: string): string => path.slice(0, -suffix.length).split('/').at(-1) ?? '';
-  const paths = Object.keys(files).filter(
-    (path) => path.endsWith(suffix) && (wantedNamespaces?.includes(toNamespace(path)) ?? true),
-  );
-  const loaded = await Promise.all(paths.map(async (path) => [toNamespace(path), await files[path]?.()] as const));
-  return Object.fromEntries(loaded.map(([namespace, messages]) => [namespace, messages ?? {}]));
-}
+/** Returns the folder above `messages`: the namespace of a file. */
+const toNamespace = (path: string): string => path.split('/').at(-3) ?? '';
 
 async function addLanguage(language: Language): Promise<void> {
-  for (const [namespace, messages] of Object.entries(await loadMessages(language)))
-    i18next.addResourceBundle(language, namespace, messages);
+  for (const [path, messages] of Object.entries(await loadMessages(language)))
+    i18next.addResourceBundle(language, toNamespace(path), messages);
 }
 
-/** Loads the messages of the browser's language and of English, which fills missing ones: all, or those of the namespaces. */
-export async function startI18n(namespaces?: readonly string[]): Promise<void> {
-  wantedNamespaces = namespaces;
+/** Loads the messages of the browser's language and of English, which fills missing ones. */
+export async function startI18n(load: LoadMessages): Promise<void> {
+  loadMessages = load;
   const language = chooseLanguage(navigator.languages);
   await i18next.use(initReactI18next).init({
     lng: language,

@@ -16,7 +16,7 @@ interface FleetResponse {
 /** Reads the vehicles of the table with `GET /api/fleet`; after the first time only what has changed. */
 export class FleetReader {
   readonly #table: FleetTable;
-  readonly #onRead: () => void;
+  readonly #onRead: (isCurrent: boolean) => void;
   readonly #onFailed: () => void;
   #headers: Readonly<Record<string, string>> = {};
   #generatedAt: string | null = null;
@@ -25,8 +25,14 @@ export class FleetReader {
   #isDueAgain = false;
   #retryMs = firstRetryMs;
 
-  /** `onFailed` is called if the credentials may have expired: new ones are to be set. */
-  constructor(table: FleetTable, listener: { readonly onRead: () => void; readonly onFailed: () => void }) {
+  /**
+   * `onRead` learns whether no further read is due. `onFailed` is called if the credentials may have expired: new ones
+   * are to be set.
+   */
+  constructor(
+    table: FleetTable,
+    listener: { readonly onRead: (isCurrent: boolean) => void; readonly onFailed: () => void },
+  ) {
     this.#table = table;
     this.#onRead = listener.onRead;
     this.#onFailed = listener.onFailed;
@@ -53,7 +59,7 @@ export class FleetReader {
     try {
       this.#apply(await this.#fetch());
       this.#retryMs = firstRetryMs;
-      this.#onRead();
+      this.#onRead(!this.#isDueAgain);
       if (this.#isDueAgain) this.readSoon();
     } catch {
       // The page shows that it catches up until a later attempt succeeds.

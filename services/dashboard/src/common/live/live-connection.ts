@@ -15,15 +15,28 @@ export interface LiveConnection {
   stop(): void;
 }
 
+const createWorker = (): Worker => new Worker(new URL('./live.worker.ts', import.meta.url), { type: 'module' });
+
+/** A worker that no connection uses yet. */
+let preparedWorker: Worker | undefined;
+
+/** Loads the worker of the next connection. It does nothing until it has credentials. */
+export function prepareLiveConnection(): void {
+  preparedWorker ??= createWorker();
+}
+
 /** Starts the worker and applies its messages to the store. */
 export function startLiveConnection(session: Session, store: LiveStore, onGap: () => void): LiveConnection {
-  const worker = new Worker(new URL('./live.worker.ts', import.meta.url), { type: 'module' });
+  const worker = preparedWorker ?? createWorker();
+  preparedWorker = undefined;
   const send = (message: ToWorker): void => worker.postMessage(message);
   const sendToken = async (): Promise<void> => {
     try {
+      // The worker reads the vehicles before it has a websocket.
+      send({ kind: 'headers', headers: await session.getHeaders() });
       const { data } = await session.api.GET('/api/user/generate-websocket-token');
       if (data === undefined) throw new Error('The server returned no token.');
-      send({ kind: 'token', wsUrl: data.ws_url, token: data.token, headers: await session.getHeaders() });
+      send({ kind: 'token', wsUrl: data.ws_url, token: data.token });
     } catch {
       // The worker retries with growing delays; the connection state shows it.
       send({ kind: 'tokenFailed' });
@@ -33,6 +46,7 @@ export function startLiveConnection(session: Session, store: LiveStore, onGap: (
     if (message.kind === 'needsToken') void sendToken();
     else apply(store, message, { send, onGap });
   };
+  void sendToken();
   const onVisibility = (): void => {
     const isHidden = document.visibilityState === 'hidden';
     send({ kind: 'visibility', isHidden });

@@ -123,6 +123,22 @@ export class LiveStore {
     return () => this.#listeners.delete(listener);
   };
 
+  /** Waits until the vehicles have been read for the first time, at most for a time. */
+  waitUntilLoaded(timeoutMs: number): Promise<void> {
+    if (this.#hasLoaded) return Promise.resolve();
+    return new Promise((resolve) => {
+      const finish = (): void => {
+        clearTimeout(timer);
+        stopListening();
+        resolve();
+      };
+      const timer = setTimeout(finish, timeoutMs);
+      const stopListening = this.subscribe(() => {
+        if (this.#hasLoaded) finish();
+      });
+    });
+  }
+
   /** Calls the listener with the changed slots of each batch. */
   onBatch(listener: (slots: readonly number[]) => void): () => void {
     this.#batchListeners.add(listener);
@@ -169,9 +185,12 @@ export class LiveStore {
   }
 
   setView(view: FleetView, hasLoaded: boolean): void {
+    const isFirst = hasLoaded && !this.#hasLoaded;
     this.#view = view;
     this.#hasLoaded = hasLoaded;
-    this.#notifyLater();
+    // The first list appears at once.
+    if (isFirst) this.#notify();
+    else this.#notifyLater();
   }
 
   setMarks(marks: FleetMarks): void {

@@ -36,6 +36,7 @@ let clockOffsetMs = 0;
 let delayMs = 0;
 let lastLocationAtMs = 0;
 let isCaughtUp = false;
+let hasStartedReading = false;
 let hasLoaded = false;
 let state: ConnectionState = { kind: 'connecting' };
 
@@ -47,11 +48,15 @@ function setState(next: ConnectionState): void {
 }
 
 const reader = new FleetReader(table, {
-  onRead: () => {
-    isCaughtUp = true;
+  onRead: (isCurrent) => {
+    const isFirst = !hasLoaded;
     hasLoaded = true;
     isViewDue = true;
-    if (state.kind === 'catchingUp') setState({ kind: 'live' });
+    if (isCurrent && state.kind === 'catchingUp') {
+      isCaughtUp = true;
+      setState({ kind: 'live' });
+    }
+    if (isFirst) postChanges();
   },
   onFailed: () => post({ kind: 'needsToken' }),
 });
@@ -170,8 +175,13 @@ function stop(): void {
 
 self.onmessage = ({ data: message }: MessageEvent<ToWorker>) => {
   switch (message.kind) {
-    case 'token':
+    case 'headers':
       reader.headers = message.headers;
+      // The first read does not wait for the websocket; a later one returns what changed before the websocket was open.
+      if (!hasStartedReading) void reader.read();
+      hasStartedReading = true;
+      break;
+    case 'token':
       socket.connect(message.wsUrl, message.token);
       break;
     case 'tokenFailed':
@@ -211,4 +221,3 @@ self.onmessage = ({ data: message }: MessageEvent<ToWorker>) => {
 
 setInterval(postChanges, batchIntervalMs);
 setInterval(reportDelay, 1_000);
-socket.start();

@@ -82,13 +82,9 @@ export const clusterColumn = {
 
 /** Messages from the page to the worker. */
 export type ToWorker =
-  | {
-      readonly kind: 'token';
-      readonly wsUrl: string;
-      readonly token: string;
-      /** Headers of requests to the API. */
-      readonly headers: Readonly<Record<string, string>>;
-    }
+  /** Headers of requests to the API. The worker reads the vehicles when it has the first ones. */
+  | { readonly kind: 'headers'; readonly headers: Readonly<Record<string, string>> }
+  | { readonly kind: 'token'; readonly wsUrl: string; readonly token: string }
   | { readonly kind: 'tokenFailed' }
   /** The page has processed the last batch. */
   | { readonly kind: 'batchDone' }

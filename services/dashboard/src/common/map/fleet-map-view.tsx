@@ -4,9 +4,10 @@ import type { FeatureCollection } from 'geojson';
 import { type KeyboardEvent, useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useLiveConnection, useLiveStore, useVisibleSlots } from '../live/live-context.ts';
+import type { LiveStore } from '../live/live-store.ts';
 import { type Viewport, vehicleStates } from '../live/protocol.ts';
 import { colors, type Theme } from '../theme/tokens.ts';
-import { FleetMap } from './fleet-map.ts';
+import type { FleetMap } from './fleet-map.ts';
 import type { MapArea } from './map-overlays.ts';
 import type { MapPlace } from './map-place.ts';
 import type { OverlayName } from './overlay-names.ts';
@@ -39,6 +40,15 @@ interface FleetMapViewProps {
   readonly onStep: (direction: 1 | -1) => void;
   /** Receives the map, and null when it is removed. */
   readonly onReady: (map: FleetMap | null) => void;
+}
+
+/** The map does not wait longer for the list. */
+const maxListWaitMs = 2_000;
+
+/** Loads the code of the map after the first list: both need the processor, and the list has the same facts. */
+async function loadFleetMap(store: LiveStore): Promise<typeof FleetMap> {
+  await store.waitUntilLoaded(maxListWaitMs);
+  return (await import('./fleet-map.ts')).FleetMap;
 }
 
 /** Shows the live map of all vehicles. Without WebGL 2 it gives the reason; the list beside it has the same facts. */
@@ -146,15 +156,20 @@ function useFleetMap(container: { readonly current: HTMLDivElement | null }, pro
       },
     };
     const options = { theme: colors[theme], language: i18n.language, place: current.current, isMotionReduced };
-    FleetMap.create(element, store, listener, options, removal.signal).then(
-      (created) => {
-        setMap(created);
-        newest.current.onReady(created);
-      },
-      (error: unknown) => {
-        if (!removal.signal.aborted) setFailure(error instanceof Error ? error.message : String(error));
-      },
-    );
+    loadFleetMap(store)
+      .then((Loaded) => {
+        removal.signal.throwIfAborted();
+        return Loaded.create(element, store, listener, options, removal.signal);
+      })
+      .then(
+        (created) => {
+          setMap(created);
+          newest.current.onReady(created);
+        },
+        (error: unknown) => {
+          if (!removal.signal.aborted) setFailure(error instanceof Error ? error.message : String(error));
+        },
+      );
     return () => {
       removal.abort();
       getConnection()?.setViewport(null);

@@ -1,5 +1,5 @@
 import type { FeatureCollection } from 'geojson';
-import { type FilterSpecification, GeoJSONSource, type Map as MapLibreMap, type Point } from 'maplibre-gl';
+import type { FilterSpecification, GeoJSONSource, Map as MapLibreMap, Point } from 'maplibre-gl';
 import { clusterColumn, clusterLength } from '../live/protocol.ts';
 import type { ThemeColors } from '../theme/tokens.ts';
 import { type OverlayName, overlayNames } from './overlay-names.ts';
@@ -122,7 +122,8 @@ export function showOverlays(map: MapLibreMap, visible: readonly OverlayName[]):
 
 export function setSourceData(map: MapLibreMap, name: string, data: FeatureCollection): void {
   const source = map.getSource(name);
-  if (source instanceof GeoJSONSource) void source.setData(data);
+  // The class itself would load MapLibre with every page that only passes data to a map.
+  if (source?.type === 'geojson') void (source as GeoJSONSource).setData(data);
 }
 
 /** Returns the numbers of clusters as text at their positions. */
