@@ -145,6 +145,17 @@ describe('a Redis Cluster of three masters', () => {
     expect(await redis.get(key)).toBe('changed');
   });
 
+  it('replaces the connection to a master that does not respond', async () => {
+    await servers.restart();
+    await servers.waitForReplicas();
+    await redis.set('a', 'before');
+    await servers.waitForReplicas();
+    const { waitForFailover } = await servers.pauseMasterOf('a');
+    await waitForFailover();
+    await waitFor(() => pingRedis(redis), 'the successor', timeoutMs);
+    expect(await redis.get('a')).toBe('before');
+  });
+
   it('is emptied on all masters', async () => {
     expect(await isRedisEmpty(redis)).toBe(false);
     await emptyRedis(redis);

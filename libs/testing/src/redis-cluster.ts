@@ -17,7 +17,7 @@ interface Node {
 /** Runs a Redis Cluster with three masters and a replica of each, which may be killed. */
 export class RedisCluster {
   readonly #nodes: readonly Node[];
-  readonly #killed: ServerProcess[] = [];
+  readonly #lost: ServerProcess[] = [];
 
   private constructor(nodes: readonly Node[]) {
     this.#nodes = nodes;
@@ -44,12 +44,28 @@ export class RedisCluster {
 
   /** Kills the master of a key's slot with SIGKILL. Returns a function that waits until its replica is the master. */
   async killMasterOf(key: string): Promise<{ readonly waitForFailover: () => Promise<void> }> {
+    const { slot, server } = await this.#findMasterOf(key);
+    await server.kill();
+    return this.#addLost(slot, server);
+  }
+
+  /** The same for a master that accepts connections and does not respond. */
+  async pauseMasterOf(key: string): Promise<{ readonly waitForFailover: () => Promise<void> }> {
+    const { slot, server } = await this.#findMasterOf(key);
+    server.pause();
+    return this.#addLost(slot, server);
+  }
+
+  async #findMasterOf(key: string): Promise<{ readonly slot: number; readonly server: ServerProcess }> {
     const slot = Number(/:(\d+)/.exec(await this.#send(this.#livePort(), `CLUSTER KEYSLOT ${key}`))?.[1]);
     const port = await this.#masterPortOf(slot);
-    const master = this.#nodes.find(({ server }) => server.port === port)?.server;
-    if (master === undefined) throw new Error(`No node has the port ${port} of the master.`);
-    await master.kill();
-    this.#killed.push(master);
+    const server = this.#nodes.find((node) => node.server.port === port)?.server;
+    if (server === undefined) throw new Error(`No node has the port ${port} of the master.`);
+    return { slot, server };
+  }
+
+  #addLost(slot: number, { port }: ServerProcess): { readonly waitForFailover: () => Promise<void> } {
+    this.#lost.push(...this.#nodes.filter(({ server }) => server.port === port).map(({ server }) => server));
     return {
       waitForFailover: async () => {
         await waitFor(
@@ -61,19 +77,27 @@ export class RedisCluster {
     };
   }
 
-  /** Starts killed nodes again; they become replicas. */
+  /** Starts lost nodes again; they become replicas. */
   async restart(): Promise<void> {
-    for (const server of this.#killed.splice(0)) await server.start();
+    for (const server of this.#lost.splice(0)) {
+      await server.kill();
+      await server.start();
+    }
   }
 
-  /** Waits until every master has a connected replica with its data. */
+  /** Waits until every master has a replica with its present data. */
   async waitForReplicas(): Promise<void> {
-    for (const port of await this.#masterPorts())
+    for (const port of await this.#masterPorts()) {
+      const written = Number(/master_repl_offset:(\d+)/.exec(await this.#send(port, 'INFO replication'))?.[1]);
       await waitFor(
-        async () => /slave\d+:[^\r]*state=online/.test(await this.#send(port, 'INFO replication')),
+        async () => {
+          const info = await this.#send(port, 'INFO replication');
+          return Number(/slave\d+:[^\r]*state=online,offset=(\d+)/.exec(info)?.[1]) >= written;
+        },
         'a replica of each master',
         failoverTimeoutMs,
       );
+    }
   }
 
   async remove(): Promise<void> {
@@ -119,7 +143,7 @@ export class RedisCluster {
   }
 
   #livePort(): number {
-    const node = this.#nodes.find(({ server }) => !this.#killed.includes(server));
+    const node = this.#nodes.find(({ server }) => !this.#lost.includes(server));
     if (node === undefined) throw new Error('The cluster has no live node.');
     return node.server.port;
   }

@@ -100,6 +100,11 @@ export class ServerProcess {
     await once(child, 'exit');
   }
 
+  /** Pauses the server with SIGSTOP: it accepts connections and does not respond. */
+  pause(): void {
+    this.#child?.kill('SIGSTOP');
+  }
+
   /** Stops the server and deletes its data. */
   async remove(): Promise<void> {
     await this.kill();

@@ -9,7 +9,7 @@ import {
   locationReport,
 } from '@fleet/jt808';
 import { createLogger } from '@fleet/service-kit';
-import { ServerProcess, waitFor } from '@fleet/testing';
+import { RedisCluster, waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { create, type PlatformApi } from '../assembly/service.ts';
 import { readLastLocations } from '../domains/last-positions/store.ts';
@@ -27,16 +27,17 @@ jest.setTimeout(180_000);
 
 const partitions = 3;
 const silent = createLogger('telemetry-test', process.env['TEST_LOG_LEVEL'] ?? 'silent');
-let redis: ServerProcess;
+let redis: RedisCluster;
 let harness: PlatformHarness;
 let second: PlatformApi;
 
 beforeAll(async () => {
-  redis = await (await ServerProcess.redis()).start();
+  // Refuses commands with keys of several slots.
+  redis = await RedisCluster.start();
   harness = await PlatformHarness.open({
     PLATFORM_ROLES: 'api,telemetry',
     TELEMETRY_PARTITIONS: String(partitions),
-    REDIS_URL: `redis://127.0.0.1:${redis.port}`,
+    REDIS_URL: redis.url,
   });
   second = await create({ ...harness.deps.config, PLATFORM_ROLES: 'telemetry' }, { log: silent });
 });
