@@ -1,9 +1,14 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { createCluster } from 'redis';
+import { pingRedis } from './ping-redis.ts';
 import { clientSettings, type Redis, type RedisOptions, socketSettings } from './redis-client.ts';
 import { type Address, type Credentials, parseAddress, parseCredentials } from './redis-url.ts';
-import { type ConnectedClient, createReplaceableClient, destroyClient } from './replaceable-client.ts';
+import { type ConnectedClient, createReplaceableClient } from './replaceable-client.ts';
 
 const defaultPort = 6_379;
+/** Each master must reply within this time. */
+const pingTimeoutMs = 10_000;
+const pingIntervalMs = 5_000;
 const urlPattern = /^(rediss?)\+cluster:\/\/(?:([^@/]*)@)?([^@/?#]+)\/?$/;
 
 /** Nodes of a cluster, of which one must be reachable at a connection. */
@@ -70,8 +75,19 @@ async function connectToCluster(url: ClusterUrl, options: RedisOptions): Promise
     const missing = cluster.masters.find(({ client }) => client?.isReady !== true);
     if (missing !== undefined) throw new Error(`The master ${missing.address} of the cluster cannot be reached.`);
   } catch (error) {
-    destroyClient(asRedis(cluster));
+    // Also closes the connections to other masters.
+    cluster.destroy();
     throw error;
   }
-  return { client: asRedis(cluster), ended };
+  const client = asRedis(cluster);
+  return { client, ended: Promise.race([ended, waitForSilence(client)]) };
+}
+
+/**
+ * Resolves when a master does not reply. The time-out of a socket begins again with each command, so that it does not
+ * detect a half-open connection of a busy client.
+ */
+async function waitForSilence(client: Redis): Promise<void> {
+  do await delay(pingIntervalMs, undefined, { ref: false });
+  while (client.isOpen && (await pingRedis(client, pingTimeoutMs)));
 }

@@ -2,6 +2,7 @@ import { configureClient, type Redis, type RedisOptions } from './redis-client.t
 import { createClusterClient, parseClusterUrl } from './redis-cluster.ts';
 import { createSentinelClient, parseSentinelUrl } from './redis-sentinel.ts';
 
+export { pingRedis } from './ping-redis.ts';
 export type { Redis } from './redis-client.ts';
 
 /** Returns an unconnected client of a URL: of one server, of the master that sentinels name, or of a cluster. */
@@ -42,21 +43,4 @@ export const isRedisEmpty = async (redis: Redis): Promise<boolean> => (await red
 /** Deletes all keys of the database that the client uses. */
 export async function emptyRedis(redis: Redis): Promise<void> {
   await redis.flushDb();
-}
-
-/** Returns true if Redis replies within the given time. */
-export async function pingRedis(redis: Redis, timeoutMs = 2_000): Promise<boolean> {
-  if (!redis.isReady) return false;
-  let timer: NodeJS.Timeout | undefined;
-  const timeout = new Promise<boolean>((resolve) => {
-    timer = setTimeout(() => resolve(false), timeoutMs);
-  });
-  try {
-    return await Promise.race([redis.ping().then(() => true), timeout]);
-  } catch {
-    // Unreachable is a result, not an error of the check.
-    return false;
-  } finally {
-    clearTimeout(timer);
-  }
 }

@@ -1,0 +1,18 @@
+import type { Redis } from './redis-client.ts';
+
+/** Returns true if Redis replies within the given time. */
+export async function pingRedis(redis: Redis, timeoutMs = 2_000): Promise<boolean> {
+  if (!redis.isReady) return false;
+  let timer: NodeJS.Timeout | undefined;
+  const timeout = new Promise<boolean>((resolve) => {
+    timer = setTimeout(() => resolve(false), timeoutMs);
+  });
+  try {
+    return await Promise.race([redis.ping().then(() => true), timeout]);
+  } catch {
+    // Unreachable is a result, not an error of the check.
+    return false;
+  } finally {
+    clearTimeout(timer);
+  }
+}
