@@ -74,8 +74,10 @@ const fillDisk = (product, logIn, disk) => ({
   begin: async () => {
     disk.fill();
     const camera = await startCamera(product, await logIn(), '139000088881');
-    const isRefused = async () => (await requestUpload(product, camera)).status === 503;
-    while (!(await isRefused())) await sleep(1_000);
+    // upload-ftp checks its disk every five seconds.
+    while ((await get(product, '/health')).status !== 503) await sleep(1_000);
+    const { status } = await requestUpload(product, camera);
+    if (status !== 503) throw new Error(`The upload was not refused: ${status}`);
     await camera.terminal.stop();
   },
   end: async () => disk.enlarge(),
