@@ -254,6 +254,22 @@ describe('the geofences of an account', () => {
   });
 });
 
+describe('the navigation', () => {
+  it.each(['/geofences', '/routes', '/groups'])('marks the entry "Places" as current on %s', async (path) => {
+    await open(path);
+    const current = page.locator('.shell-nav a[aria-current="page"]');
+    await current.getByText('Places', { exact: true }).waitFor();
+    expect(await current.count()).toBe(1);
+  });
+
+  it('does not mark the entry "Places" on other pages', async () => {
+    await open('/vehicles');
+    const current = page.locator('.shell-nav a[aria-current="page"]');
+    await current.getByText('Vehicles', { exact: true }).waitFor();
+    expect(await current.count()).toBe(1);
+  });
+});
+
 describe('the routes of an account', () => {
   const end: MapPosition = [22.5385, 114.068];
   const waypoints: MapPosition[] = [[22.541, 114.0506], [22.5407, 114.0597], end];

@@ -24,6 +24,9 @@ import { CustomerBar } from './customer-bar.tsx';
 import { MoreMenu } from './more-menu.tsx';
 import { NavLink } from './nav-link.tsx';
 
+/** Pages that share the tabs of places with the geofences. */
+const placePaths = ['/routes', '/groups'];
+
 /** Only a local start needs its code. */
 const DemoMenu = lazy(() => import('./demo-menu.tsx').then((module) => ({ default: module.DemoMenu })));
 
@@ -52,7 +55,12 @@ export function AppShell() {
           {...(critical === undefined ? {} : { badge: critical })}
         />
         <NavLink to="/vehicles" icon={<IconCar size={20} aria-hidden />} label={t('nav.vehicles')} />
-        <NavLink to="/geofences" icon={<IconMapPins size={20} aria-hidden />} label={t('nav.places')} />
+        <NavLink
+          to="/geofences"
+          alsoCurrentFor={placePaths}
+          icon={<IconMapPins size={20} aria-hidden />}
+          label={t('nav.places')}
+        />
         {can('video') ? (
           <NavLink to="/media" isSecondary icon={<IconPhoto size={20} aria-hidden />} label={t('nav.media')} />
         ) : null}
