@@ -3248,6 +3248,7 @@ export type components = {
         AuditEntry: {
             id: number;
             user_id: number | null;
+            user_name: string | null;
             api_key_id: number | null;
             /** @example drivers.delete */
             action: string;
@@ -10479,6 +10480,7 @@ export interface operations {
                      *         {
                      *           "id": 70311,
                      *           "user_id": 5,
+                     *           "user_name": "Ann Thomas",
                      *           "api_key_id": 11,
                      *           "action": "drivers.delete",
                      *           "target": {

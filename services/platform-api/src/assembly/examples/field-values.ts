@@ -203,6 +203,7 @@ const people = {
   current_password: 'correct horse battery staple',
   account_name: 'Malabar Logistics',
   acknowledged_by_name: 'Ann Thomas',
+  user_name: 'Ann Thomas',
   driver_name: 'Ravi Menon',
   role: 'manager',
   city: 'Kochi',

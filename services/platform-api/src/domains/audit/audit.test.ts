@@ -259,6 +259,37 @@ describe('audit log of changes by users', () => {
     ]);
   });
 
+  it('names the user of each entry until the user is deleted', async () => {
+    const [first, second] = await Promise.all([
+      harness.user('viewer', harness.ours, { name: 'Ann Thomas' }),
+      harness.user('viewer', harness.ours, { name: 'Ravi Menon' }),
+    ]);
+    const before = await newestId();
+    for (const [user, language] of [
+      [first, 'es'],
+      [second, 'zh'],
+      [first, 'en'],
+    ] as const)
+      expect((await harness.as(user).put('/api/user-preferences/me', { language })).status).toBe(200);
+    const names = async () => {
+      const entries = await entriesAfter(before);
+      return entries
+        .filter(({ action }) => action === 'user_preferences.update')
+        .map(({ user_id, user_name }) => [user_id, user_name]);
+    };
+    expect(await names()).toEqual([
+      [first.id, 'Ann Thomas'],
+      [second.id, 'Ravi Menon'],
+      [first.id, 'Ann Thomas'],
+    ]);
+    expect((await owner.delete(`/api/users/${first.id}`)).status).toBe(200);
+    expect(await names()).toEqual([
+      [first.id, null],
+      [second.id, 'Ravi Menon'],
+      [first.id, null],
+    ]);
+  });
+
   it('has no entry for a rejected change', async () => {
     const before = await newestId();
     const { id } = (await owner.post('/api/vehicle-groups', { name: 'Refused' })).data;

@@ -12,12 +12,14 @@ import { type PlatformRoute, platformRoute } from '../../access/platform-route.t
 import type { Deps } from '../../platform/deps.ts';
 import { formatTime, recordId } from '../../platform/schemas.ts';
 import { parseTimestamp, timeParameter } from '../../platform/timestamps.ts';
+import { createUserNaming } from '../users/use-cases.ts';
 import { type AuditEntry, auditEntryResponse } from './schema.ts';
 import { auditEntryCollection } from './store.ts';
 
-const toAuditEntryResponse = (entry: AuditEntry) => ({
+const toAuditEntryResponse = (entry: AuditEntry, userName: string | null) => ({
   id: entry._id,
   user_id: entry.userId,
+  user_name: userName,
   api_key_id: entry.keyId,
   action: entry.action,
   target: entry.target,
@@ -45,11 +47,12 @@ export const auditRoutes = ({ records }: Pick<Deps, 'records'>): PlatformRoute[]
     }),
     response: pageSchema(auditEntryResponse),
     handle: async ({ query, context }) => {
+      const caller = getCaller(context);
       const paging = parsePagination(query);
       const { field, direction } = parseSort(query.sort);
       const [from, to] = [parseTimestamp(query.from, 'from'), parseTimestamp(query.to, 'to')];
       const between = { ...(from === undefined ? {} : { $gte: from }), ...(to === undefined ? {} : { $lt: to }) };
-      const { items, total } = await auditEntryCollection(records).list(getCaller(context), {
+      const { items, total } = await auditEntryCollection(records).list(caller, {
         where: {
           ...(query.action === undefined ? {} : { action: query.action }),
           ...(query.user_id === undefined ? {} : { userId: query.user_id }),
@@ -58,7 +61,8 @@ export const auditRoutes = ({ records }: Pick<Deps, 'records'>): PlatformRoute[]
         sorting: { field: field === 'created_at' ? 'createdAt' : field, direction },
         paging,
       });
-      return pageResponse({ items: items.map(toAuditEntryResponse), total }, paging);
+      const nameOf = await createUserNaming(records, caller, items);
+      return pageResponse({ items: items.map((entry) => toAuditEntryResponse(entry, nameOf(entry))), total }, paging);
     },
   }),
 ];

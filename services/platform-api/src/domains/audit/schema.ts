@@ -20,6 +20,7 @@ export const auditEntryResponse = Type.Object(
   {
     id: recordId,
     user_id: nullable(recordId),
+    user_name: nullable(Type.String({ description: 'Null for actions of the system and for deleted users.' })),
     api_key_id: nullable(recordId),
     action: Type.String({ examples: ['drivers.delete'] }),
     target: nullable(Type.Object({ type: Type.String(), id: Type.Union([Type.Integer(), Type.String()]) })),

@@ -54,9 +54,11 @@ async function readAll(api: Session['api'], filter: AuditFilter): Promise<AuditE
   return entries;
 }
 
-const toRow = (entry: AuditEntry, nameOf: (id: number | null) => string) => [
+type NameOf = (entry: AuditEntry) => string;
+
+const toRow = (entry: AuditEntry, nameOf: NameOf) => [
   entry.created_at,
-  nameOf(entry.user_id),
+  nameOf(entry),
   entry.action,
   entry.target?.type ?? null,
   entry.target?.id ?? null,
@@ -76,8 +78,7 @@ export function AuditTab() {
     placeholderData: (before) => before,
     queryFn: () => readPage(api, filter, pageSize, (page - 1) * pageSize),
   });
-  const nameOf = (id: number | null): string =>
-    id === null ? t('audit.system') : (users.data?.find((user) => user.id === id)?.name ?? `#${id}`);
+  const nameOf: NameOf = ({ user_id: id, user_name: name }) => name ?? (id === null ? t('audit.system') : `#${id}`);
   const save = useMutation({
     mutationFn: async () => {
       const all = await readAll(api, filter);
@@ -149,7 +150,7 @@ function AuditFilters({ filter, users, onChange, children }: AuditFiltersProps) 
 
 interface AuditTableProps {
   readonly entries: readonly AuditEntry[];
-  readonly nameOf: (id: number | null) => string;
+  readonly nameOf: NameOf;
 }
 
 function AuditTable({ entries, nameOf }: AuditTableProps) {
@@ -170,7 +171,7 @@ function AuditTable({ entries, nameOf }: AuditTableProps) {
           {entries.map((entry) => (
             <tr key={entry.id}>
               <td>{format.exact(Date.parse(entry.created_at))}</td>
-              <td>{nameOf(entry.user_id)}</td>
+              <td>{nameOf(entry)}</td>
               <td>
                 <code>{entry.action}</code>
               </td>
