@@ -44,6 +44,25 @@ const rows = [
     ],
   },
   {
+    title: 'HTTP',
+    panels: [
+      ['Requests', perSecond, { '{{service}}': rate('http_request_duration_seconds_count', 'service') }],
+      [
+        'Responses 500 to 599',
+        perSecond,
+        { '{{service}}: {{status}}': rate('http_request_duration_seconds_count{status=~"5.."}', 'service, status') },
+      ],
+      [
+        'Time until the response, 99 %',
+        seconds,
+        {
+          '{{service}}':
+            'histogram_quantile(0.99, sum by (service, le) (rate(http_request_duration_seconds_bucket[$__rate_interval])))',
+        },
+      ],
+    ],
+  },
+  {
     title: 'Terminals',
     panels: [
       ['Sessions', count, { '{{edition}}': total('gateway_sessions', 'edition') }],
@@ -54,7 +73,14 @@ const rows = [
         perSecond,
         { in: rate('gateway_frames_in_total', 'service'), out: rate('gateway_frames_out_total', 'service') },
       ],
-      ['Dropped input', perSecond, { '{{kind}}': rate('gateway_frames_dropped_total', 'kind') }],
+      [
+        'Dropped frames and messages',
+        perSecond,
+        {
+          'frame: {{kind}}': rate('gateway_frames_dropped_total', 'kind'),
+          'message: {{kind}}': rate('gateway_messages_dropped_total', 'kind'),
+        },
+      ],
       ['Logins', perSecond, { '{{message}}: {{result}}': rate('gateway_logins_total', 'message, result') }],
     ],
   },

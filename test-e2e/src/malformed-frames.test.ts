@@ -62,8 +62,17 @@ const acknowledgements = (terminal: SimulatedTerminal): [serial: number, id: num
     .receivedFrames(0x8001)
     .map(({ body }) => [body.readUInt16BE(0), body.readUInt16BE(2), body[4] ?? -1] as [number, number, number]);
 
-/** Returns the sum over all kinds of dropped frames, which are counted when the connection is closed. */
-const dropped = (): Promise<number> => readCounter(harness, 'jt808-gateway', 'gateway_frames_dropped_total');
+const faultCounters = [
+  'gateway_frames_dropped_total',
+  'gateway_messages_dropped_total',
+  'gateway_garbage_connections_total',
+];
+
+/** Returns the sum of all faults. Those of frames are counted when the connection is closed. */
+async function dropped(): Promise<number> {
+  const counts = await Promise.all(faultCounters.map((name) => readCounter(harness, 'jt808-gateway', name)));
+  return counts.reduce((sum, count) => sum + count, 0);
+}
 
 describeShared('malformed frames on a real connection', () => {
   it.each(malformed.map((one) => [one.id, one.why, one] as const))(

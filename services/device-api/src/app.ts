@@ -13,6 +13,7 @@ import { getPermittedOrigins } from './access/permitted-origins.ts';
 import type { RateLimits } from './access/rate-limits.ts';
 import { apiBasePath, createApiDocument, createVideoDocument, partnerBasePath } from './api-document.ts';
 import type { Deps } from './deps.ts';
+import type { Metrics } from './metrics.ts';
 import { historyStreamFlv } from './routes/history-stream-flv.ts';
 import { deviceApiRoutes } from './routes/index.ts';
 import { realtimeStreamFlv } from './routes/realtime-stream-flv.ts';
@@ -22,9 +23,15 @@ import { videoRoutes } from './video-routes/index.ts';
 /** Largest body of the Device API. */
 const bodyLimitBytes = 16 * 1024;
 
+interface HttpDeps {
+  readonly limits: RateLimits;
+  /** Receives the durations of requests. */
+  readonly metrics: Metrics;
+}
+
 /** Creates the HTTP application: the Device API, its document and page. */
-export function createDeviceApi(deps: Deps, httpDeps: { limits: RateLimits }): Express {
-  const app = createApp({ trustProxy: deps.config.TRUST_PROXY });
+export function createDeviceApi(deps: Deps, httpDeps: HttpDeps): Express {
+  const app = createApp({ trustProxy: deps.config.TRUST_PROXY, metrics: httpDeps.metrics });
   const sendDocument = createDocumentSender(createApiDocument);
   app.get(`${apiBasePath}/openapi.json`, (request, response) => {
     getRequestContext(request, response, deps.log);
@@ -60,8 +67,8 @@ export function createDeviceApi(deps: Deps, httpDeps: { limits: RateLimits }): E
 }
 
 /** Creates the video service: the same use cases under its own paths and port. */
-export function createVideoService(deps: Deps, httpDeps: { limits: RateLimits }): Express {
-  const app = createApp({ trustProxy: deps.config.TRUST_PROXY });
+export function createVideoService(deps: Deps, httpDeps: HttpDeps): Express {
+  const app = createApp({ trustProxy: deps.config.TRUST_PROXY, metrics: httpDeps.metrics });
   app.use(allowPages(deps));
   const sendDocument = createDocumentSender(createVideoDocument);
   app.get('/openapi.json', (request, response) => {

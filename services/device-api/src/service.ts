@@ -97,9 +97,9 @@ async function start(config: Config, log: Logger, lifecycle: Lifecycle): Promise
   lifecycle.onStop('pending work', () => stopped.abort());
   const httpServers = new HttpServers(config, () => stopped.abort());
   lifecycle.onStop('http', () => httpServers.stop());
-  const port = await httpServers.listen(createDeviceApi(deps, { limits }), config.HTTP_PORT);
+  const port = await httpServers.listen(createDeviceApi(deps, { limits, metrics }), config.HTTP_PORT);
   const videoPort = await httpServers.listenWithWebsockets(
-    createVideoService(deps, { limits }),
+    createVideoService(deps, { limits, metrics }),
     config.VIDEO_HTTP_PORT,
   );
   lifecycle.onStop('streams', () => stopping.abort());

@@ -131,7 +131,7 @@ async function openHttp(config: Config, deps: MediaDeps, streams: Streams): Prom
   const { transcoders, metrics, lifecycle, log } = deps;
   const { registry, counters } = streams;
   registerMediaMetrics(metrics, { registry, transcoders, ingest: counters });
-  const app = createApp();
+  const app = createApp({ metrics });
   const api = createApi({ log, bodyLimitBytes: 1024, routes: createRoutes(config, { ...streams, log }) });
   app.use(api, ...createErrorHandlers(log));
   const http = await listen(app, { host: config.HOST, port: config.HTTP_PORT });

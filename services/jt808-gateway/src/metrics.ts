@@ -30,10 +30,21 @@ export class GatewayMetrics {
     labelNames: ['reason'],
     registers: [this.registry],
   });
-  readonly dropped = new Counter({
+  readonly droppedFrames = new Counter({
     name: 'gateway_frames_dropped_total',
-    help: 'bytes that formed no frame, and bodies that match no message',
+    help: 'invalid frames, counted when their connection closes',
     labelNames: ['kind'],
+    registers: [this.registry],
+  });
+  readonly droppedMessages = new Counter({
+    name: 'gateway_messages_dropped_total',
+    help: 'messages that were dropped because of their body or their parts',
+    labelNames: ['kind'],
+    registers: [this.registry],
+  });
+  readonly garbageConnections = new Counter({
+    name: 'gateway_garbage_connections_total',
+    help: 'closed connections that sent bytes before their first frame',
     registers: [this.registry],
   });
   readonly refused = new Counter({

@@ -102,7 +102,7 @@ describe('broker with a limit of 1 MiB', () => {
     for (const part of parts) terminal.socket.write(part.bytes);
     expect(await terminal.waitForResult(last(parts).serial, 0x0801, 60_000)).toBe(1);
     const metrics = await (await fetch(`http://127.0.0.1:${setting.gateway.adminPort}/metrics`)).text();
-    expect(metrics).toMatch(/^gateway_frames_dropped_total\{[^}]*kind="tooLarge"[^}]*\} 1$/m);
+    expect(metrics).toMatch(/^gateway_messages_dropped_total\{[^}]*kind="tooLarge"[^}]*\} 1$/m);
     expect(await terminal.waitForResult(terminal.send(0x0002), 0x0002)).toBe(0);
     expect(await setting.stored(terminal)).toEqual([]);
   });

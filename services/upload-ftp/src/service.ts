@@ -200,11 +200,11 @@ const openAdminPort = (
 
 /** Serves downloads. Returns the port. */
 async function startHttp(
-  { config, lifecycle, log }: Context,
+  { config, lifecycle, metrics, log }: Context,
   { completedClips, openedMedia }: Stores,
 ): Promise<number> {
   const routes: readonly Route[] = [...completedClips.routes, ...openedMedia.routes];
-  const app = createApp();
+  const app = createApp({ metrics: metrics.registry });
   app.use(createApi({ log, routes, bodyLimitBytes: 1024 }), ...createErrorHandlers(log));
   const http = await listen(app, { host: config.HOST, port: config.HTTP_PORT });
   // An interrupted download can be resumed from another pod.

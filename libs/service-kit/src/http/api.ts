@@ -5,6 +5,7 @@ import type { Logger } from '../runtime/log.ts';
 import { AppError } from './errors.ts';
 import { parseJsonBody, readBytes, readJsonBytes } from './json-body.ts';
 import { contextMiddleware, getRequestContext, setErrorRenderer, setRawBody } from './request-context.ts';
+import { nameRoute } from './request-durations.ts';
 import { Reply, type RequestContext, type Route } from './route.ts';
 import { getSentNames } from './sent-names.ts';
 import { sendWithEtag } from './static-content.ts';
@@ -128,7 +129,7 @@ function createRouteHandlers(route: Route, options: ApiOptions): RequestHandler[
     if (route.isStatic === true) sendWithEtag(response.set('Cache-Control', 'private, no-cache'), text);
     else response.send(text);
   };
-  return [traceRequest(route), guard, handle];
+  return [nameRoute(route.path), traceRequest(route), guard, handle];
 }
 
 /** Reading and parsing of a route's bodies. */

@@ -93,7 +93,7 @@ export class FrameHandler {
         if (!splitMessages.isInFlight(session, frame)) acknowledge(metrics, session, frame, Result.success);
         break;
       case 'refused':
-        metrics.dropped.inc({ kind: outcome.reason });
+        metrics.droppedMessages.inc({ kind: outcome.reason });
         acknowledge(metrics, session, frame, Result.failure);
         break;
       case 'complete':

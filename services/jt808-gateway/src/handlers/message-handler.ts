@@ -86,7 +86,7 @@ export class MessageHandler {
       telemetry.append(session, frame, body, splitMessages.trackUntilStored(session, frame));
       return;
     }
-    metrics.dropped.inc({ kind: 'badBody' });
+    metrics.droppedMessages.inc({ kind: 'badBody' });
     session.connection.refusedFrameCount += 1;
     splitMessages.allowRetransmission(session, frame);
     this.#acknowledge(session, frame, Result.incorrect);
@@ -119,7 +119,7 @@ export class MessageHandler {
   #store(session: Session, frame: Frame, body: Buffer, onStored: () => void): void {
     const { events, splitMessages, metrics } = this.#options;
     if (body.length > events.maxBytes) {
-      metrics.dropped.inc({ kind: 'tooLarge' });
+      metrics.droppedMessages.inc({ kind: 'tooLarge' });
       splitMessages.allowRetransmission(session, frame);
       this.#acknowledge(session, frame, Result.failure);
       return;

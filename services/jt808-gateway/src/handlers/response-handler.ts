@@ -48,7 +48,7 @@ export class ResponseHandler {
     const request = tryDecodeBody(terminalRetransmitRequest, body, '2019');
     const message = request.ok ? session.device.findSplitMessage(request.body.originalSerial) : undefined;
     if (!request.ok || message === undefined) {
-      this.#options.metrics.dropped.inc({ kind: 'badRetransmitRequest' });
+      this.#options.metrics.droppedMessages.inc({ kind: 'badRetransmitRequest' });
       return;
     }
     session.device.pending.onPartsRequested(message.firstSerial);
@@ -68,7 +68,7 @@ export class ResponseHandler {
   #recordUnmatched(session: Session, messageId: number, body: Buffer, matchResult: MatchResult): void {
     if (matchResult === 'matched') return;
     this.#options.metrics.unmatchedResponses.inc({ reason: matchResult });
-    if (matchResult === 'malformed') this.#options.metrics.dropped.inc({ kind: 'badBody' });
+    if (matchResult === 'malformed') this.#options.metrics.droppedMessages.inc({ kind: 'badBody' });
     if (!this.#options.logThrottle.tryAcquire()) return;
     const replySerial = body.length >= 2 ? body.readUInt16BE(0) : null;
     const replyId = messageId === 0x0001 && body.length >= 4 ? body.readUInt16BE(2) : null;

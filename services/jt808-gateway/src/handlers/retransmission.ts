@@ -7,7 +7,7 @@ import { createRetransmitRequest } from './multimedia.ts';
 export function requestMissingSubpackages(reassembler: Reassembler, devices: Devices, metrics: GatewayMetrics): void {
   for (const event of reassembler.poll()) {
     if (event.kind === 'expired') {
-      metrics.dropped.inc({ kind: 'expiredTransfer' });
+      metrics.droppedMessages.inc({ kind: 'expiredTransfer' });
       continue;
     }
     const session = devices.get(event.terminal)?.session;

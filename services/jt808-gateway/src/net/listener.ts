@@ -94,8 +94,9 @@ export class Listener {
     const { metrics, maxConnectionsPerAddress: connectionsPerAddress } = this.#options;
     metrics.connections.set(this.#connections.size);
     metrics.closed.inc({ reason: connection.closeReason });
-    for (const [kind, count] of Object.entries(connection.splitter.dropped))
-      if (count > 0) metrics.dropped.inc({ kind }, count);
+    const { garbage, ...frames } = connection.splitter.dropped;
+    if (garbage > 0) metrics.garbageConnections.inc();
+    for (const [kind, count] of Object.entries(frames)) if (count > 0) metrics.droppedFrames.inc({ kind }, count);
     if (connectionsPerAddress > 0) {
       const left = (this.#perAddress.get(connection.remoteAddress) ?? 1) - 1;
       if (left > 0) this.#perAddress.set(connection.remoteAddress, left);

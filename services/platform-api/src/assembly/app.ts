@@ -1,4 +1,4 @@
-import { AppError, createApp, getRequestContext, type Logger } from '@fleet/service-kit';
+import { AppError, createApp, getRequestContext, type Logger, type Registry } from '@fleet/service-kit';
 import type { Express, RequestHandler } from 'express';
 import { createPlatformErrorHandlers } from '../http-api/errors.ts';
 import { createStartPage } from '../http-api/start-page.ts';
@@ -7,10 +7,11 @@ import { createStartPage } from '../http-api/start-page.ts';
 export function createPlatformApp(
   log: Logger,
   trustProxy: string,
+  metrics: Registry,
   dashboard: RequestHandler | undefined,
 ): { app: Express; readonly serve: (api: RequestHandler) => void } {
   let api: RequestHandler | undefined;
-  const app = createApp({ trustProxy });
+  const app = createApp({ trustProxy, metrics });
   app.use(createStartPage(dashboard === undefined ? '/' : '/developers'));
   if (dashboard !== undefined) app.use(dashboard);
   app.use((request, response, next) => {

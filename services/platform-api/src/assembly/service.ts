@@ -97,7 +97,9 @@ async function start(config: Config, log: Logger, lifecycle: Lifecycle, override
   const stopped = createStopSignal();
   const servesHttp = roleNames.has('api') || roleNames.has('websocket');
   const ownMessages = overrides.messages ?? createMessageSender(config, log);
-  const http = servesHttp ? await openHttp({ config, log, ownMessages }, lifecycle, stopped) : undefined;
+  const http = servesHttp
+    ? await openHttp({ config, log, ownMessages, metrics: health.metrics }, lifecycle, stopped)
+    : undefined;
 
   const loading = loadRoles(roleNames);
   const bus = await openBus(config.NATS_URL, { name, log });
@@ -191,11 +193,11 @@ function createStopSignal(): AbortController {
 
 /** Opens the HTTP port. Requests are served once `serve` is called. */
 async function openHttp(
-  { config, log, ownMessages }: Pick<Deps, 'config' | 'log' | 'ownMessages'>,
+  { config, log, ownMessages, metrics }: Pick<Deps, 'config' | 'log' | 'ownMessages'> & Pick<Health, 'metrics'>,
   lifecycle: Lifecycle,
   stopped: AbortController,
 ) {
-  const { app, serve } = createPlatformApp(log, config.TRUST_PROXY, createDashboard({ config, ownMessages }));
+  const { app, serve } = createPlatformApp(log, config.TRUST_PROXY, metrics, createDashboard({ config, ownMessages }));
   const http = await listen(app, { host: config.HOST, port: config.HTTP_PORT, renderError: renderPlatformError });
   const closeHttp = async (): Promise<void> => {
     const timer = setTimeout(() => stopped.abort(), downloadTimeoutMs);
