@@ -68,6 +68,25 @@ describe('on a phone', () => {
     await page.getByText('All handled').waitFor();
   });
 
+  it('offers the actions of the map and of the replay of a day', async () => {
+    const today = new Date().toISOString().slice(0, 10);
+    const actions: readonly (readonly [path: string, names: readonly string[]])[] = [
+      ['/map', ['Layers', 'Nearest']],
+      [`/vehicles/${vehicleId}/day/${today}`, ['Day before', 'Days with data', 'Export', 'Play', 'Show as list']],
+    ];
+    for (const [path, names] of actions) {
+      await open(path);
+      // A trial fails if another element covers the button.
+      for (const name of names) await page.getByRole('button', { name, exact: true }).click({ trial: true });
+      expect(await readSidewaysScroll()).toBe(0);
+      expect(await findAccessibilityFaults(page)).toEqual([]);
+    }
+    await page.getByRole('button', { name: 'Days with data' }).click();
+    const firstDay = page.getByRole('grid', { name: 'Days of the month' }).getByRole('button').first();
+    await firstDay.click({ trial: true });
+    expect(await readSidewaysScroll()).toBe(0);
+  });
+
   it('scrolls no page sideways', async () => {
     const scrolled: string[] = [];
     const paths = ['/map', '/events', '/video', '/media', '/profile/notifications', '/profile/webhooks', '/support'];

@@ -120,6 +120,33 @@ describe('the replay of a day', () => {
     expect(text.trim().split('\n').length).toBeGreaterThan(200);
   });
 
+  it('shows the days with data in a calendar, and opens one by keyboard', async () => {
+    const days = '**/days?month=*';
+    const json = { status: 500, error: 'The test refuses.', code: 'internal_error', request_id: 'request-of-test' };
+    browser.expectStatus(500);
+    await page.route(days, (route) => route.fulfill({ status: 500, json }));
+    await openDay();
+    await waitForText(/^09:00:00/);
+    await page.getByRole('button', { name: 'Days with data' }).press('Enter');
+    const retry = page.getByRole('dialog').getByRole('button', { name: 'Retry' });
+    await retry.waitFor();
+    await page.unroute(days);
+    await retry.click();
+    const grid = page.getByRole('grid', { name: 'Days of the month' });
+    const dayWithData = grid.getByRole('button', { name: /, 1[78](\.\d)? km/ });
+    await dayWithData.waitFor();
+    expect(await findAccessibilityFaults(page)).toEqual([]);
+    await dayWithData.focus();
+    await page.keyboard.press('ArrowLeft');
+    await waitForAssertion(async () =>
+      expect(await page.evaluate<string>('document.activeElement.ariaLabel')).toMatch(/, no data$/),
+    );
+    await page.keyboard.press('Enter');
+    const dayBefore = new Date(Date.parse(yesterday) - dayMs).toISOString().slice(0, 10);
+    await page.waitForURL((url) => url.pathname.endsWith(`/day/${dayBefore}`));
+    await grid.waitFor({ state: 'hidden' });
+  });
+
   it('has 25 hours on the day on which summer time ends', async () => {
     const vehicle = await dashcams.client.requestData('/vehicles', { vehicle_no: 'DST 1', timezone: 'Europe/Berlin' });
     await open(`/vehicles/${String(vehicle.id)}/day/2026-10-25`);

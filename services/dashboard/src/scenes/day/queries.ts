@@ -78,6 +78,20 @@ export function useDayEvents(vehicleId: number, day: TimeSpan) {
   });
 }
 
+/** Returns the query of the days of a month with data. */
+export function useDays(vehicleId: number, month: string) {
+  const { api } = useSession();
+  return useQuery({
+    queryKey: ['listVehicleDays', vehicleId, month],
+    queryFn: async () => {
+      const params = { path: { vehicleId }, query: { month } };
+      const { data } = await api.GET('/api/vehicles/{vehicleId}/days', { params });
+      if (data === undefined) throw new Error('The server returned no days.');
+      return data.data;
+    },
+  });
+}
+
 export type Recordings = components['schemas']['Recordings'];
 
 /** Returns the recordings on the cameras on a day, and the mutation that queries the cameras. */

@@ -14,6 +14,7 @@ import {
   type TimeSpan,
 } from '../../../common/timeline/time-scale.ts';
 import type { Trip } from '../queries.ts';
+import { DayCalendar } from './day-calendar.tsx';
 import { useExport } from './use-export.ts';
 
 interface DayHeaderProps {
@@ -56,6 +57,7 @@ export function DayHeader(props: DayHeaderProps) {
         >
           <IconChevronRight size={18} />
         </ActionIcon>
+        <DayCalendar vehicleId={vehicle.id} date={date} today={today} onDate={onDate} />
       </Group>
       <ZoneNote vehicle={vehicle} day={day} />
       <Group gap="sm" ml="auto">
