@@ -83,12 +83,14 @@ function useDescribeDay(): (day: DaySummary | undefined) => string {
     if (day === undefined) return t('calendar.noData');
     const count = (key: 'events' | 'media' | 'recordings', value: number): string[] =>
       value === 0 ? [] : [t(`calendar.${key}`, { count: value })];
-    return [
-      ...(day.distance_km === 0 ? [] : [format.distance(day.distance_km)]),
+    const counts = [
       ...count('events', countEvents(day)),
       ...count('media', day.media),
       ...count('recordings', day.recordings),
-    ].join(', ');
+    ];
+    // A day may have nothing but a trip without distance.
+    const hasDistance = day.distance_km > 0 || counts.length === 0;
+    return [...(hasDistance ? [format.distance(day.distance_km)] : []), ...counts].join(', ');
   };
 }
 
