@@ -46,8 +46,8 @@ const raisedLimits = {
   RATE_LIMIT_HEALTH_BURST: '100000',
 };
 
-/** A simulated camera on a busy machine connects late. */
-const raisedWaits = { FIRST_PACKET_WAIT_MS: '60000' };
+/** A simulated camera on a busy machine connects late. The product cancels its request after 30 seconds. */
+const raisedWaits = { FIRST_PACKET_WAIT_MS: '25000' };
 
 /**
  * Settings of products from the pool: no limit affects a test file, and partner servers on this machine may be called.
