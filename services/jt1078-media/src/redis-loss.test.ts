@@ -118,3 +118,22 @@ describe('Redis outage', () => {
     player.close();
   });
 });
+
+describe('a slow Redis', () => {
+  it('loses no frame of a recording that arrives before its claim', async () => {
+    const heavy = await createTestCard({ seconds: 8, size: '640x360', kbps: 12_000 });
+    const id = await harness.requestStream({ kind: 'history', dataType: 2 });
+    const playing = Player.open(harness.streamUrl(id));
+    await harness.redis.sendCommand(['CLIENT', 'PAUSE', '2000', 'ALL']);
+    const camera = new TcpCamera(harness.service.historyPort);
+    const testCamera = new TestCamera(id);
+    for (const unit of heavy) {
+      await camera.send(...testCamera.createVideoPackets(unit));
+      testCamera.timestampMs += 40;
+    }
+    camera.close();
+    const player = await playing;
+    await waitFor(() => player.ending === 'complete', 'the end of the response', 30_000);
+    expect(player.video).toHaveLength(heavy.length);
+  });
+});

@@ -38,6 +38,8 @@ type Channel = {
   stream: MediaStream | null;
   pending: MediaFrame[];
   pendingBytes: number;
+  /** True while the camera has to wait for the claim, because many of its frames wait already. */
+  isHeld: boolean;
   /** Packets received before the claim. */
   unclaimedPackets: number;
   unclaimedBytes: number;
@@ -45,8 +47,10 @@ type Channel = {
   retryAtMs: number;
 };
 
-/** Limit of frames that wait for the claim, which takes a round trip to Redis. */
+/** Limit of frames that wait for the claim, which takes round trips to Redis. */
 const maxPendingBytes = 4 * 1024 * 1024;
+/** A camera over TCP has to wait from here on, so that nothing is lost. One over UDP cannot wait. */
+const holdAtBytes = maxPendingBytes / 2;
 /** More (SIM, channel) pairs on one connection are not plausible. */
 const maxChannels = 32;
 const claimRetryMs = 2_000;
@@ -184,6 +188,7 @@ export class CameraConnection implements CameraLink {
       stream: null,
       pending: [],
       pendingBytes: 0,
+      isHeld: false,
       unclaimedPackets: 0,
       unclaimedBytes: 0,
       retryAtMs: 0,
@@ -216,6 +221,8 @@ export class CameraConnection implements CameraLink {
     }
     channel.state = 'streaming';
     channel.stream = stream;
+    // First, because the stream may pause the camera again.
+    this.#unhold(channel);
     clearTimeout(this.#closeTimer);
     this.#closeTimer = undefined;
     stream.attach(this);
@@ -231,9 +238,16 @@ export class CameraConnection implements CameraLink {
   #refuse(channel: Channel): void {
     channel.state = 'refused';
     channel.stream = null;
+    this.#unhold(channel);
     channel.pending = [];
     channel.pendingBytes = 0;
     channel.retryAtMs = performance.now() + claimRetryMs;
+  }
+
+  #unhold(channel: Channel): void {
+    if (!channel.isHeld) return;
+    channel.isHeld = false;
+    this.#transport.resume(channel.id);
   }
 
   #closeIfUnrequested(reason: string): void {
@@ -262,6 +276,9 @@ export class CameraConnection implements CameraLink {
     }
     channel.pending.push({ ...frame, data: Buffer.from(frame.data) });
     channel.pendingBytes += frame.data.length;
+    if (channel.isHeld || channel.pendingBytes < holdAtBytes || this.#transport.name !== 'tcp') return;
+    channel.isHeld = true;
+    this.#transport.pause(channel.id);
   }
 
   #addLosses(stream: MediaStream): void {
