@@ -7,7 +7,7 @@ const roundMs = 250;
 const maxCommands = 250;
 
 /** A command, with the times of its request and its response. */
-interface TimedCall extends CommandCall {
+export interface TimedCall extends CommandCall {
   readonly atMs: number;
   readonly endedMs: number;
 }
