@@ -1,7 +1,11 @@
-import type { Redis } from './redis-client.ts';
+/** A client of a server, or of all servers of a cluster. */
+interface PingableClient {
+  readonly isReady: boolean;
+  ping(): Promise<unknown>;
+}
 
 /** Returns true if Redis replies within the given time. */
-export async function pingRedis(redis: Redis, timeoutMs = 2_000): Promise<boolean> {
+export async function pingRedis(redis: PingableClient, timeoutMs = 2_000): Promise<boolean> {
   if (!redis.isReady) return false;
   let timer: NodeJS.Timeout | undefined;
   const timeout = new Promise<boolean>((resolve) => {

@@ -79,15 +79,16 @@ async function connectToCluster(url: ClusterUrl, options: RedisOptions): Promise
     cluster.destroy();
     throw error;
   }
-  const client = asRedis(cluster);
-  return { client, ended: Promise.race([ended, waitForSilence(client)]) };
+  return { client: asRedis(cluster), ended: Promise.race([ended, waitForSilentMaster(cluster)]) };
 }
 
 /**
  * Resolves when a master does not reply. The time-out of a socket begins again with each command, so that it does not
  * detect a half-open connection of a busy client.
  */
-async function waitForSilence(client: Redis): Promise<void> {
+async function waitForSilentMaster(cluster: ReturnType<typeof configureCluster>): Promise<void> {
+  const ping = async ({ client }: (typeof cluster.masters)[number]): Promise<boolean> =>
+    client !== undefined && pingRedis(client, pingTimeoutMs);
   do await delay(pingIntervalMs, undefined, { ref: false });
-  while (client.isOpen && (await pingRedis(client, pingTimeoutMs)));
+  while (cluster.isOpen && (await Promise.all(cluster.masters.map(ping))).every(Boolean));
 }
