@@ -38,8 +38,8 @@ type Channel = {
   stream: MediaStream | null;
   pending: MediaFrame[];
   pendingBytes: number;
-  /** True while the camera has to wait for the claim, because many of its frames wait already. */
-  isHeld: boolean;
+  /** True while reading from the camera is paused until the claim, because many of its frames are buffered. */
+  isPaused: boolean;
   /** Packets received before the claim. */
   unclaimedPackets: number;
   unclaimedBytes: number;
@@ -49,8 +49,8 @@ type Channel = {
 
 /** Limit of frames that wait for the claim, which takes round trips to Redis. */
 const maxPendingBytes = 4 * 1024 * 1024;
-/** A camera over TCP has to wait from here on, so that nothing is lost. One over UDP cannot wait. */
-const holdAtBytes = maxPendingBytes / 2;
+/** Reading from a camera over TCP is paused from here on, so that nothing is lost. One over UDP cannot be paused. */
+const pauseAtBytes = maxPendingBytes / 2;
 /** More (SIM, channel) pairs on one connection are not plausible. */
 const maxChannels = 32;
 const claimRetryMs = 2_000;
@@ -188,7 +188,7 @@ export class CameraConnection implements CameraLink {
       stream: null,
       pending: [],
       pendingBytes: 0,
-      isHeld: false,
+      isPaused: false,
       unclaimedPackets: 0,
       unclaimedBytes: 0,
       retryAtMs: 0,
@@ -222,7 +222,7 @@ export class CameraConnection implements CameraLink {
     channel.state = 'streaming';
     channel.stream = stream;
     // First, because the stream may pause the camera again.
-    this.#unhold(channel);
+    this.#resumeCamera(channel);
     clearTimeout(this.#closeTimer);
     this.#closeTimer = undefined;
     stream.attach(this);
@@ -238,15 +238,15 @@ export class CameraConnection implements CameraLink {
   #refuse(channel: Channel): void {
     channel.state = 'refused';
     channel.stream = null;
-    this.#unhold(channel);
+    this.#resumeCamera(channel);
     channel.pending = [];
     channel.pendingBytes = 0;
     channel.retryAtMs = performance.now() + claimRetryMs;
   }
 
-  #unhold(channel: Channel): void {
-    if (!channel.isHeld) return;
-    channel.isHeld = false;
+  #resumeCamera(channel: Channel): void {
+    if (!channel.isPaused) return;
+    channel.isPaused = false;
     this.#transport.resume(channel.id);
   }
 
@@ -276,8 +276,8 @@ export class CameraConnection implements CameraLink {
     }
     channel.pending.push({ ...frame, data: Buffer.from(frame.data) });
     channel.pendingBytes += frame.data.length;
-    if (channel.isHeld || channel.pendingBytes < holdAtBytes || this.#transport.name !== 'tcp') return;
-    channel.isHeld = true;
+    if (channel.isPaused || channel.pendingBytes < pauseAtBytes || this.#transport.name !== 'tcp') return;
+    channel.isPaused = true;
     this.#transport.pause(channel.id);
   }
 
