@@ -10,7 +10,7 @@ import type { Notification } from '../domains/notifications/schema.ts';
 export const encodeMessage = (type: string, data: unknown, tsMs = Date.now()): Buffer =>
   Buffer.from(JSON.stringify({ type, ts: tsMs, data }));
 
-/** EventRecipients of an event: the vehicle's own account, its drivers, users with a share, or viewers of a share link. */
+/** Recipients of an event: the vehicle's own account, its drivers, users with a share, or viewers of a share link. */
 export type EventRecipients = 'own' | 'driver' | 'shared' | 'public';
 
 /** URLs of a viewer. */

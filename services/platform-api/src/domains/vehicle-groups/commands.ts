@@ -117,7 +117,7 @@ async function changeMembers(
   if (removed.length > 0) await leaveGroup(deps, scope, id, { $in: removed });
 }
 
-/** Removes links to records that were deleted before the links were written. The deletion has not visibility these links. */
+/** Removes links to records that were deleted before the links were written. The deletion has not seen these links. */
 async function removeMissing(
   deps: Store,
   scope: Scope,

@@ -69,14 +69,12 @@ export class GroupTree<T extends GroupNode = GroupNode> {
   /** Returns the number of levels from a group downwards, including itself. */
   height(id: number): number {
     let height = 0;
-    const visibility = new Set<number>();
+    const seen = new Set<number>();
     let level = this.has(id) ? [id] : [];
     while (level.length > 0) {
       height += 1;
-      for (const each of level) visibility.add(each);
-      level = level
-        .flatMap((each) => this.childrenOf(each).map(({ _id }) => _id))
-        .filter((each) => !visibility.has(each));
+      for (const each of level) seen.add(each);
+      level = level.flatMap((each) => this.childrenOf(each).map(({ _id }) => _id)).filter((each) => !seen.has(each));
     }
     return height;
   }

@@ -72,8 +72,8 @@ export async function findPaths(
   for (let next = open.pop(); next !== undefined && waiting.size > 0 && !budget.isExhausted; next = open.pop()) {
     const node = next.value;
     if (closed.has(node)) continue;
-    const turn = budget.step();
-    if (turn !== undefined) await turn;
+    const pause = budget.step();
+    if (pause !== undefined) await pause;
     closed.add(node);
     waiting.delete(node);
     const { cost: spent } = arrivals.get(node) as Arrival;
