@@ -69,9 +69,19 @@ function durationsOf({ testResults }) {
     .toSorted((left, right) => right.seconds - left.seconds);
 }
 
+/** Returns the titles of the tests that failed, with their files, and the files that could not be loaded. */
+function failuresOf({ testResults }) {
+  return testResults
+    .filter(({ status }) => status === 'failed')
+    .flatMap(({ name, assertionResults }) => {
+      const titles = assertionResults.filter((test) => test.status === 'failed').map(({ fullName }) => fullName);
+      return (titles.length > 0 ? titles : ['could not be loaded']).map((title) => `${relative(root, name)}: ${title}`);
+    });
+}
+
 /**
- * Runs the tests of a project. Returns { title, seconds, counts, files }: the test counts, and the duration of each
- * file.
+ * Runs the tests of a project. Returns { title, seconds, counts, files, failures }: the test counts, the duration of
+ * each file, and the titles of the failed tests.
  * @param {string} title
  * @param {{ project: string, args: readonly string[], env: NodeJS.ProcessEnv }} options
  */
@@ -88,9 +98,10 @@ export async function runJest(title, { project, args, env }) {
   });
   try {
     const report = JSON.parse(readFileSync(outputFile, 'utf8'));
-    return { title, seconds, counts: countTests(report, ok), files: durationsOf(report) };
+    const failures = failuresOf(report);
+    return { title, seconds, counts: countTests(report, ok), files: durationsOf(report), failures };
   } catch {
-    return { title, seconds, counts: { failed: 1 }, files: [] }; // jest itself was killed.
+    return { title, seconds, counts: { failed: 1 }, files: [], failures: ['jest was killed'] };
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

@@ -1,4 +1,4 @@
-// The two stages that run jest, with their preparations. Each returns rows of { title, seconds, counts, files }.
+// The two stages that run jest, with their preparations. Each returns rows of { title, seconds, counts, files, failures }.
 // Preparations count no tests, unless they fail.
 import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -36,7 +36,13 @@ async function createReporter() {
 /** Runs one preparation of a stage. Returns { row, value }; the value is undefined if it failed. */
 async function prepare(title, work) {
   const startedAt = performance.now();
-  const row = (counts) => ({ title, seconds: (performance.now() - startedAt) / 1000, counts, files: [] });
+  const row = (counts) => ({
+    title,
+    seconds: (performance.now() - startedAt) / 1000,
+    counts,
+    files: [],
+    failures: [],
+  });
   try {
     const value = await work();
     return { row: row({}), value };

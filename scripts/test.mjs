@@ -29,6 +29,8 @@ const isWanted = (stage) => !wasInterrupted() && (only === undefined || only ===
 const results = [];
 /** The slowest files of each stage, formatted. */
 const slowFiles = [];
+/** The title and the file of each failed test. */
+const failedTests = [];
 
 function addResult(title, seconds, counts) {
   results.push({ title, seconds, passed: 0, failed: 0, skipped: 0, ...counts });
@@ -43,8 +45,9 @@ const local = (name) => join(root, 'node_modules', '.bin', name);
 
 /** Adds the rows of a stage. */
 function addStage(rows) {
-  for (const { title, seconds, counts, files } of rows) {
+  for (const { title, seconds, counts, files, failures } of rows) {
     addResult(title, seconds, counts);
+    failedTests.push(...failures);
     if (files.length > 1) slowFiles.push(formatSlowFiles(title, files));
   }
 }
@@ -61,6 +64,7 @@ function printSummary() {
     console.log(`${result.title.padEnd(28)} ${seconds}   ${isPreparation ? '' : line(result)}`.trimEnd());
   }
   console.log(`${'Total'.padEnd(28)} ${`${process.uptime().toFixed(1)} s`.padStart(9)}`);
+  if (failedTests.length > 0) console.log(['Failed tests', ...failedTests.map((test) => `  ${test}`)].join('\n'));
   const total = { passed: sum('passed'), failed: sum('failed'), skipped: sum('skipped') };
   console.log(line(total));
   return total.failed === 0;
