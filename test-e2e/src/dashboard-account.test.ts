@@ -7,7 +7,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jes
 import { MongoClient } from 'mongodb';
 import { Secret, TOTP } from 'otpauth';
 import type { Page } from 'playwright-core';
-import { DashboardBrowser, findAccessibilityFaults, logIn } from './testing/dashboard-browser.ts';
+import { closeOthers, DashboardBrowser, findAccessibilityFaults, logIn } from './testing/dashboard-browser.ts';
 import { takePictures } from './testing/dashboard-pictures.ts';
 import { type ProductHarness, startHarness, uniquePhone } from './testing/harness.ts';
 import { PlatformClient } from './testing/platform-client.ts';
@@ -54,6 +54,7 @@ afterAll(async () => {
 /** Fails a test whose page had an error, even if the test saw what it waited for. */
 const expectNoFaults = (): void => expect(browser.faults.splice(0)).toEqual([]);
 afterEach(expectNoFaults);
+afterEach(() => closeOthers(browsers));
 
 async function openBrowser(): Promise<DashboardBrowser> {
   const opened = await DashboardBrowser.open(harness);

@@ -77,7 +77,7 @@ async function waitForMark(on: Page, color: readonly [number, number, number]): 
       const bytes = Uint8Array.from(atob('${png}'), (letter) => letter.charCodeAt(0));
       const bitmap = await createImageBitmap(new Blob([bytes], { type: 'image/png' }));
       const context = new OffscreenCanvas(40, 40).getContext('2d');
-      context.drawImage(bitmap, 0, 0);
+      context.drawImage(bitmap, 0, 0, 40, 40);
       const { data } = context.getImageData(0, 0, 40, 40);
       let count = 0;
       for (let at = 0; at < data.length; at += 4)

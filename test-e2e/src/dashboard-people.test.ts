@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { waitForAssertion } from '@fleet/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { Page } from 'playwright-core';
-import { DashboardBrowser, findAccessibilityFaults, logIn } from './testing/dashboard-browser.ts';
+import { closeOthers, DashboardBrowser, findAccessibilityFaults, logIn } from './testing/dashboard-browser.ts';
 import { takePictures } from './testing/dashboard-pictures.ts';
 import { type ProductHarness, startHarness, uniquePhone } from './testing/harness.ts';
 import { PlatformClient, type PlatformRecord } from './testing/platform-client.ts';
@@ -38,6 +38,7 @@ afterAll(async () => {
 /** Fails a test whose page had an error, even if the test saw what it waited for. */
 const expectNoFaults = (): void => expect(browsers.flatMap(({ faults }) => faults.splice(0))).toEqual([]);
 afterEach(expectNoFaults);
+afterEach(() => closeOthers(browsers));
 
 async function openBrowser(): Promise<DashboardBrowser> {
   const opened = await DashboardBrowser.open(harness);
@@ -323,8 +324,6 @@ describe('a viewer', () => {
 
 describe('sharing', () => {
   const email = 'guest-people@fleet.example';
-  let guest: Page;
-  let guestBrowser: DashboardBrowser;
 
   it('with a user who is found by phone shows a masked name, gives access at once, and ends within five seconds', async () => {
     const phone = `+1415${String(Date.now()).slice(-7)}`;
@@ -337,8 +336,8 @@ describe('sharing', () => {
       role: 'manager',
     });
     await createVehicle('KL 07 SHARE');
-    guestBrowser = await openBrowser();
-    guest = await guestBrowser.newPage('/login');
+    const guestBrowser = await openBrowser();
+    const guest = await guestBrowser.newPage('/login');
     await logIn(guest, { email, password });
     await open('/vehicles', guest);
     await guest.getByText('There are no vehicles yet').waitFor();

@@ -2,7 +2,13 @@ import type { SimulatedTerminal } from '@fleet/terminal-simulator';
 import { waitFor, waitForAssertion } from '@fleet/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { Page } from 'playwright-core';
-import { DashboardBrowser, findAccessibilityFaults, logIn, pageTimeoutMs } from './testing/dashboard-browser.ts';
+import {
+  closeOthers,
+  DashboardBrowser,
+  findAccessibilityFaults,
+  logIn,
+  pageTimeoutMs,
+} from './testing/dashboard-browser.ts';
 import { type ProductHarness, startHarness, uniquePhone } from './testing/harness.ts';
 import { PlatformClient } from './testing/platform-client.ts';
 
@@ -37,6 +43,7 @@ afterAll(async () => {
 /** Fails a test whose page had an error, even if the test saw what it waited for. */
 const expectNoFaults = (): void => expect(browser.faults.splice(0)).toEqual([]);
 afterEach(expectNoFaults);
+afterEach(() => closeOthers(browsers));
 
 async function openBrowser(): Promise<DashboardBrowser> {
   const opened = await DashboardBrowser.open(harness);
