@@ -3,7 +3,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { FlvTagType, parseH264Sps, readVideoTag } from '@fleet/jt1078';
 import type { DemuxedTag } from '@fleet/jt1078/testing';
-import { decodedFrameHashes, getFfmpegPath, runFfmpeg } from '@fleet/terminal-simulator';
+import {
+  type Clip,
+  clipFrameHashes,
+  decodedFrameHashes,
+  getFfmpegPath,
+  runFfmpeg,
+  type SimulatedTerminal,
+} from '@fleet/terminal-simulator';
 
 /** Passes FLV bytes to `use` as a temporary file. */
 async function withFile<T>(bytes: Buffer, use: (file: string) => Promise<T>): Promise<T> {
@@ -58,10 +65,26 @@ export function measureToneShare(samples: Int16Array, toneHz: number): number {
   return (2 * power) / (part.length * energy);
 }
 
+/** Returns the MD5 of each picture of a clip that a camera has sent, in order; its record has the latest ones. */
+export async function hashSentPictures(terminal: SimulatedTerminal, clip: Clip): Promise<string[]> {
+  const hashes = await clipFrameHashes(clip);
+  return terminal.cameras.records.flatMap(({ sentVideoFrames }) =>
+    sentVideoFrames.filter(({ clipKey }) => clipKey === clip.key).map(({ clipIndex }) => hashes[clipIndex] ?? ''),
+  );
+}
+
 /**
- * Returns the index in the looped clip at which these pictures follow one another without a gap; undefined when they do
- * not.
+ * Returns the part of the sent pictures that agrees longest with the received ones: equal to them if none is missing.
  */
-export function findPositionInLoop(pictures: readonly string[], clip: readonly string[]): number | undefined {
-  return clip.findIndex((_hash, start) => pictures.every((hash, n) => hash === clip[(start + n) % clip.length]));
+export function findSentPart(received: readonly string[], sent: readonly string[]): readonly string[] {
+  const countEqual = (start: number): number => {
+    const end = received.findIndex((hash, n) => hash !== sent[start + n]);
+    return end === -1 ? received.length : end;
+  };
+  let best = { start: 0, count: 0 };
+  for (const start of sent.keys()) {
+    const count = countEqual(start);
+    if (count > best.count) best = { start, count };
+  }
+  return sent.slice(best.start, best.start + received.length);
 }

@@ -17,6 +17,8 @@ interface LiveStreamOptions extends MediaStreamOptions {
 
 /** Unsent bytes above which a camera drops pictures until the next key frame. */
 const maxQueuedBytes = 1 << 20;
+/** Delay after which a camera skips frames: a busy machine delays them by less, a suspended one by more. */
+const maxDelayMs = 10_000;
 
 /** Represents the live stream of 0x9101: sends a clip in a loop, in real time, until it is stopped. */
 export class LiveStream extends MediaStream {
@@ -68,8 +70,7 @@ export class LiveStream extends MediaStream {
     const now = performance.now();
     const sender = this.#sender;
     if (sender === null) return;
-    // After a stall (suspended machine) the clock jumps, instead of sending all missed frames in one burst.
-    if (now - this.#nextVideoMs > 2000) this.resumeClock();
+    if (now - this.#nextVideoMs > maxDelayMs) this.resumeClock();
     while (this.#nextVideoMs <= now || this.#nextAudioMs <= now) {
       if (this.#nextVideoMs <= this.#nextAudioMs) this.#sendVideo(sender, link);
       else this.#sendAudio(sender);
