@@ -74,6 +74,13 @@ const routes = [
   defineRoute({
     ...common,
     method: 'get',
+    path: '/record',
+    operationId: 'record',
+    handle: async () => new Reply(200, { label: 'Tür', state: seen.length }, { ETag: '"3"' }),
+  }),
+  defineRoute({
+    ...common,
+    method: 'get',
     path: '/slow',
     operationId: 'slow',
     timeoutMs: 50,
@@ -178,6 +185,18 @@ describe('a Reply', () => {
   it('has its own status and headers', async () => {
     const { status, headers, body } = await post('{"text":"x","more":1}');
     expect([status, headers.get('location'), body]).toEqual([201, '/x', { text: 'x', more: 1 }]);
+  });
+
+  it('with the ETag of a version is sent again to a client that has this version', async () => {
+    const { status, headers } = await requestApi('/record', { headers: { 'if-none-match': '"3"' } });
+    expect([status, headers.get('etag')]).toEqual([200, '"3"']);
+  });
+
+  it('has the same headers for HEAD, and no body', async () => {
+    const [get, head] = [await requestApi('/record'), await requestApi('/record', { method: 'HEAD' })];
+    for (const name of ['etag', 'content-type', 'content-length'])
+      expect(head.headers.get(name)).toBe(get.headers.get(name));
+    expect([get.headers.get('content-type'), head.body]).toEqual(['application/json; charset=utf-8', undefined]);
   });
 });
 

@@ -1,4 +1,4 @@
-import express, { type Request, type RequestHandler, type Router } from 'express';
+import express, { type Request, type RequestHandler, type Response, type Router } from 'express';
 import type { TObject, TSchema } from 'typebox';
 import { stringifyBigInt } from '../runtime/bigint-json.ts';
 import type { Logger } from '../runtime/log.ts';
@@ -127,9 +127,18 @@ function createRouteHandlers(route: Route, options: ApiOptions): RequestHandler[
     const text = stringifyBigInt(responseBody);
     response.status(status).set(headers).type('json');
     if (route.isStatic === true) sendWithEtag(response.set('Cache-Control', 'private, no-cache'), text);
-    else response.send(text);
+    else sendText(response, text);
   };
   return [nameRoute(route.path), traceRequest(route), guard, handle];
+}
+
+/**
+ * Sends a text. Express would turn it into 304 if `If-None-Match` has the ETag of a record: that is its version, which
+ * computed fields do not change.
+ */
+function sendText(response: Response, text: string): void {
+  response.set('Content-Length', String(Buffer.byteLength(text)));
+  response.end(response.req.method === 'HEAD' ? undefined : text);
 }
 
 /** Reading and parsing of a route's bodies. */
