@@ -45,7 +45,7 @@ beforeAll(async () => {
   terminal = await startVehicle('KL07CD1234', 'Truck 12', track);
   for (const index of [1, 2, 3])
     await startVehicle(`KL07ST000${index}`, `Parked ${index}`, new ManualTrack(10.02 + index / 100, 76.35));
-  ({ browser, page } = await openDashboard(harness));
+  ({ browser, page } = await openDashboard(harness, harness.product.runtime.demo, { pixelRatio: 1 }));
 }, 240_000);
 
 afterAll(async () => {
@@ -77,7 +77,7 @@ async function waitForMark(on: Page, color: readonly [number, number, number]): 
       const bytes = Uint8Array.from(atob('${png}'), (letter) => letter.charCodeAt(0));
       const bitmap = await createImageBitmap(new Blob([bytes], { type: 'image/png' }));
       const context = new OffscreenCanvas(40, 40).getContext('2d');
-      context.drawImage(bitmap, 0, 0, 40, 40);
+      context.drawImage(bitmap, 0, 0);
       const { data } = context.getImageData(0, 0, 40, 40);
       let count = 0;
       for (let at = 0; at < data.length; at += 4)

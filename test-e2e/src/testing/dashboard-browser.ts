@@ -25,6 +25,17 @@ const browserArguments = [
 /** The page waits for the product, which shares the machine with the browser. */
 export const pageTimeoutMs = 120_000;
 
+/** Drawing a map in software takes most of the processor, and half of it at this resolution. */
+const pixelRatio = process.env['DASHBOARD_PICTURES_DIR'] === undefined ? 0.5 : 1;
+
+interface BrowserOptions {
+  readonly colorScheme?: 'light' | 'dark';
+  /** More arguments of Chromium. */
+  readonly args?: readonly string[];
+  /** Device pixels per CSS pixel, for tests that read pixels. */
+  readonly pixelRatio?: number;
+}
+
 /** A violation of an accessibility rule. */
 interface AxeViolation {
   readonly id: string;
@@ -48,18 +59,14 @@ export class DashboardBrowser {
     this.#profile = profile;
   }
 
-  static async open(
-    harness: Pick<ProductHarness, 'product'>,
-    options: { colorScheme?: 'light' | 'dark'; args?: readonly string[] } = {},
-  ): Promise<DashboardBrowser> {
+  static async open(harness: Pick<ProductHarness, 'product'>, options: BrowserOptions = {}): Promise<DashboardBrowser> {
     const profile = mkdtempSync(join(tmpdir(), 'fleet-dashboard-'));
     const context = await chromium.launchPersistentContext(profile, {
       executablePath: process.env['CHROMIUM_PATH'] ?? '/usr/bin/chromium',
       headless: true,
       args: [...browserArguments, ...(options.args ?? [])],
       viewport: { width: 1280, height: 800 },
-      // Drawing a map in software takes most of the processor, and half of it at this resolution.
-      deviceScaleFactor: process.env['DASHBOARD_PICTURES_DIR'] === undefined ? 0.5 : 1,
+      deviceScaleFactor: options.pixelRatio ?? pixelRatio,
       locale: 'en-US',
       colorScheme: options.colorScheme ?? 'light',
       // Gliding vehicles make a browser that draws in software repaint without a pause.
@@ -111,8 +118,9 @@ export async function closeOthers(browsers: DashboardBrowser[]): Promise<void> {
 export async function openDashboard(
   harness: Pick<ProductHarness, 'product'>,
   user: { email: string; password: string } = harness.product.runtime.demo,
+  options: BrowserOptions = {},
 ): Promise<{ browser: DashboardBrowser; page: Page }> {
-  const browser = await DashboardBrowser.open(harness);
+  const browser = await DashboardBrowser.open(harness, options);
   const page = await browser.newPage('/');
   await logIn(page, user);
   return { browser, page };
