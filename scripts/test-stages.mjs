@@ -8,8 +8,8 @@ import { writeTestGroups } from './test-groups.mjs';
 
 /** More than the two cores: many files wait for the servers that they test. */
 const unitWorkers = 5;
-/** Three products use two cores completely. */
-const endToEndWorkers = 3;
+/** Two products with their terminals and cameras use two cores. */
+const endToEndWorkers = 2;
 /** Browsers draw in software: more than two of them take the cores from the product that they test. */
 const browserWorkers = 2;
 
