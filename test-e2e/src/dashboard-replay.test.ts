@@ -105,6 +105,9 @@ describe('the replay of a day', () => {
     await waitForText(/^12:00:00/);
     await page.getByRole('button', { name: 'Show as list' }).click();
     await page.getByRole('region', { name: 'Stops' }).getByRole('button', { name: /^09:1/ }).waitFor();
+    // Each stop has the name of its place.
+    const stop = page.getByRole('region', { name: 'Stops' }).getByRole('listitem').first();
+    await waitForAssertion(async () => expect(await stop.innerText()).toMatch(/\p{L}{3}/u));
     const states = await page.getByRole('region', { name: 'States' }).innerText();
     expect(states).toMatch(/09:00:00[\s\S]*Moving[\s\S]*Stopped[\s\S]*Offline[\s\S]*12:00:00[\s\S]*Moving/);
   });

@@ -767,7 +767,7 @@ export type paths = {
         };
         /**
          * List trips of a vehicle
-         * @description Lists the trips that began in the window, oldest first. A trip ends after 5 minutes of standstill, or when the ignition is switched off. Trips under 300 m or 60 seconds are left out. A trip in progress has no end.
+         * @description Lists the trips that began in the window, oldest first. A trip ends after 5 minutes of standstill, or when the ignition is switched off. Trips under 300 m or 60 seconds are left out. A trip in progress has no end. With `stops=true`, `meta.stops` lists where the vehicle stood after each trip.
          *
          *     Roles: `superadmin`, `dealer`, `owner`, `admin`, `manager`, `viewer`, `driver`. The key requires the scope `read`.
          */
@@ -3400,6 +3400,7 @@ export type components = {
                 [key: string]: unknown;
             } | null;
             created_by: number;
+            created_by_name?: string | null;
             sent_at: string | null;
             completed_at: string | null;
             /**
@@ -3650,6 +3651,7 @@ export type components = {
             vehicle_id: number;
             vehicle_no: string;
             requested_by: number | null;
+            requested_by_name?: string | null;
             completed_at: string | null;
             media_id: number | null;
             download_url: string | null;
@@ -4909,6 +4911,19 @@ export type components = {
             provider: string;
             /** @description True: the configured provider was unavailable. */
             fallback: boolean;
+        };
+        Stop: {
+            /**
+             * Format: date-time
+             * @example 2026-01-31T08:15:30.000Z
+             */
+            from: string;
+            to: string | null;
+            latitude: number;
+            longitude: number;
+            address: string | null;
+            /** @description Geofences that contain the position. */
+            geofence_ids: number[];
         };
         StoredDocument: {
             id: number;
@@ -13119,6 +13134,10 @@ export interface operations {
                 from?: string;
                 /** @description RFC 3339, or milliseconds since 1970; at most 31 days after `from`. Default: now. */
                 to?: string;
+                /** @description Also looks up addresses of stops and trips, up to 200. Each address that is not cached counts as a geocoding request; the address is null once the limit of these requests is reached. */
+                address?: boolean;
+                /** @description Also returns the stops between the trips, in `meta.stops`. */
+                stops?: boolean;
             };
             header?: never;
             path: {
@@ -13213,11 +13232,28 @@ export interface operations {
                      *             "harsh_braking": 2
                      *           }
                      *         }
-                     *       ]
+                     *       ],
+                     *       "meta": {
+                     *         "stops": [
+                     *           {
+                     *             "from": "2026-01-31T08:15:30.000Z",
+                     *             "to": "2026-01-31T08:15:30.000Z",
+                     *             "latitude": 9.9312,
+                     *             "longitude": 76.2673,
+                     *             "address": "NH 66, Edappally, Kochi 682024",
+                     *             "geofence_ids": [
+                     *               21
+                     *             ]
+                     *           }
+                     *         ]
+                     *       }
                      *     }
                      */
                     "application/json": {
                         data: components["schemas"]["Trip"][];
+                        meta?: {
+                            stops: components["schemas"]["Stop"][];
+                        };
                     };
                 };
             };
@@ -16598,6 +16634,7 @@ export interface operations {
                      *           "vehicle_id": 7,
                      *           "vehicle_no": "KL07CD1234",
                      *           "requested_by": 5,
+                     *           "requested_by_name": "Ann Thomas",
                      *           "completed_at": "2026-01-31T08:15:30.000Z",
                      *           "media_id": 611,
                      *           "download_url": "/api/dashcam-media/611/file",
@@ -16772,6 +16809,7 @@ export interface operations {
                      *         "vehicle_id": 7,
                      *         "vehicle_no": "KL07CD1234",
                      *         "requested_by": 5,
+                     *         "requested_by_name": "Ann Thomas",
                      *         "completed_at": "2026-01-31T08:15:30.000Z",
                      *         "media_id": 611,
                      *         "download_url": "/api/dashcam-media/611/file",
@@ -16988,6 +17026,7 @@ export interface operations {
                      *         "vehicle_id": 7,
                      *         "vehicle_no": "KL07CD1234",
                      *         "requested_by": 5,
+                     *         "requested_by_name": "Ann Thomas",
                      *         "completed_at": "2026-01-31T08:15:30.000Z",
                      *         "media_id": 611,
                      *         "download_url": "/api/dashcam-media/611/file",
@@ -17192,6 +17231,7 @@ export interface operations {
                      *         "vehicle_id": 7,
                      *         "vehicle_no": "KL07CD1234",
                      *         "requested_by": 5,
+                     *         "requested_by_name": "Ann Thomas",
                      *         "completed_at": "2026-01-31T08:15:30.000Z",
                      *         "media_id": 611,
                      *         "download_url": "/api/dashcam-media/611/file",
@@ -17359,6 +17399,7 @@ export interface operations {
                      *         "vehicle_id": 7,
                      *         "vehicle_no": "KL07CD1234",
                      *         "requested_by": 5,
+                     *         "requested_by_name": "Ann Thomas",
                      *         "completed_at": "2026-01-31T08:15:30.000Z",
                      *         "media_id": 611,
                      *         "download_url": "/api/dashcam-media/611/file",
@@ -37011,6 +37052,7 @@ export interface operations {
                      *           "error_message": null,
                      *           "answer": null,
                      *           "created_by": 5,
+                     *           "created_by_name": "Ann Thomas",
                      *           "sent_at": "2026-01-31T08:15:30.000Z",
                      *           "completed_at": "2026-01-31T08:15:30.000Z",
                      *           "expires_at": "2026-03-01T00:00:00.000Z"
@@ -37200,6 +37242,7 @@ export interface operations {
                      *         "error_message": null,
                      *         "answer": null,
                      *         "created_by": 5,
+                     *         "created_by_name": "Ann Thomas",
                      *         "sent_at": "2026-01-31T08:15:30.000Z",
                      *         "completed_at": "2026-01-31T08:15:30.000Z",
                      *         "expires_at": "2026-03-01T00:00:00.000Z"
@@ -37401,6 +37444,7 @@ export interface operations {
                      *         "error_message": null,
                      *         "answer": null,
                      *         "created_by": 5,
+                     *         "created_by_name": "Ann Thomas",
                      *         "sent_at": "2026-01-31T08:15:30.000Z",
                      *         "completed_at": "2026-01-31T08:15:30.000Z",
                      *         "expires_at": "2026-03-01T00:00:00.000Z"
@@ -37555,6 +37599,7 @@ export interface operations {
                      *         "error_message": null,
                      *         "answer": null,
                      *         "created_by": 5,
+                     *         "created_by_name": "Ann Thomas",
                      *         "sent_at": "2026-01-31T08:15:30.000Z",
                      *         "completed_at": "2026-01-31T08:15:30.000Z",
                      *         "expires_at": "2026-03-01T00:00:00.000Z"

@@ -44,20 +44,21 @@ export function useDownloads({ vehicle, status, page = 1 }: DownloadFilter, limi
   });
 }
 
-/** Replaces an upload in all lists. Events have no addresses, so those of the list remain. */
+/** Replaces an upload in all lists. Events have no addresses and no name, so those of the list remain. */
 function replaceDownload(queries: QueryClient, changed: Download): void {
   queries.setQueriesData<DownloadPage>({ queryKey: [listKey] }, (before) =>
     before === undefined
       ? before
       : {
           ...before,
-          data: before.data.map((one) => (one.video_id === changed.video_id ? mergeUrls(one, changed) : one)),
+          data: before.data.map((one) => (one.video_id === changed.video_id ? keepUrlsAndName(one, changed) : one)),
         },
   );
 }
 
-const mergeUrls = (before: Download, changed: Download): Download => ({
+const keepUrlsAndName = (before: Download, changed: Download): Download => ({
   ...changed,
+  requested_by_name: changed.requested_by_name ?? before.requested_by_name ?? null,
   download_url: changed.download_url ?? before.download_url,
   thumbnail_url: changed.thumbnail_url ?? before.thumbnail_url,
   mp4: changed.mp4 === null ? null : { ...changed.mp4, url: changed.mp4.url ?? before.mp4?.url ?? null },

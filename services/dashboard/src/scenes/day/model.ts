@@ -11,6 +11,7 @@ export interface Stop extends TimeSpan {
   readonly latitude: number;
   readonly longitude: number;
   readonly address: string | null;
+  readonly geofenceIds: readonly number[];
 }
 
 /** Without reports for this long a vehicle is offline. */
@@ -55,16 +56,16 @@ export function formatDuration(ms: number): string {
   return `${Math.floor(minutes / 60)}:${String(minutes % 60).padStart(2, '0')}`;
 }
 
-/** Returns the stops between the trips of a day, where the vehicle stood. */
-export function toStops(trips: readonly components['schemas']['Trip'][], endMs: number): Stop[] {
-  return trips.flatMap(({ end, ended_at: endedAt }, index): Stop[] => {
-    if (end === null || endedAt === null) return [];
-    const next = trips[index + 1]?.started_at;
-    const toMs = next === undefined ? endMs : Date.parse(next);
-    const { latitude, longitude, address } = end;
-    return [{ fromMs: Date.parse(endedAt), toMs, latitude, longitude, address }];
-  });
-}
+/** Returns the stops of a day; one that has not ended lasts until the end of the day, or until now. */
+export const toStops = (records: readonly components['schemas']['Stop'][], endMs: number): Stop[] =>
+  records.map(({ from, to, latitude, longitude, address, geofence_ids: geofenceIds }) => ({
+    fromMs: Date.parse(from),
+    toMs: to === null ? endMs : Date.parse(to),
+    latitude,
+    longitude,
+    address,
+    geofenceIds,
+  }));
 
 /** Returns the marks of stops, such as "P 0:24". */
 export const toStopMarks = (stops: readonly Stop[]): TrackMark[] =>

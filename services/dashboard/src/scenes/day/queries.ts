@@ -7,6 +7,7 @@ import type { Fix } from './model.ts';
 
 export type EventRecord = components['schemas']['Notification'];
 export type Trip = components['schemas']['Trip'];
+export type StopRecord = components['schemas']['Stop'];
 
 const pageSize = 200;
 /** A day with ten reports a second is cut, which no terminal sends. */
@@ -45,15 +46,15 @@ export function useFixes(vehicleId: number, day: TimeSpan) {
   });
 }
 
-/** Returns the query of the trips that began on a day. */
+/** Returns the query of the trips that began on a day, and of the stops after them with their addresses. */
 export function useTrips(vehicleId: number, day: TimeSpan) {
   const { api } = useSession();
   return useQuery({
     queryKey: ['listVehicleTrips', vehicleId, day.fromMs],
     queryFn: async () => {
-      const query = { from: String(day.fromMs), to: String(day.toMs - 1) };
+      const query = { from: String(day.fromMs), to: String(day.toMs - 1), address: true, stops: true };
       const { data } = await api.GET('/api/vehicles/{vehicleId}/trips', { params: { path: { vehicleId }, query } });
-      return data?.data ?? [];
+      return { trips: data?.data ?? [], stops: data?.meta?.stops ?? [] };
     },
   });
 }

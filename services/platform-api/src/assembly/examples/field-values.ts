@@ -203,6 +203,8 @@ const people = {
   current_password: 'correct horse battery staple',
   account_name: 'Malabar Logistics',
   acknowledged_by_name: 'Ann Thomas',
+  created_by_name: 'Ann Thomas',
+  requested_by_name: 'Ann Thomas',
   user_name: 'Ann Thomas',
   driver_name: 'Ravi Menon',
   role: 'manager',

@@ -80,6 +80,7 @@ describe('command queue over HTTP', () => {
       result: null,
       error: null,
       created_by: harness.ours.owner.id,
+      created_by_name: expect.any(String),
       sent_at: null,
       completed_at: null,
     });

@@ -12,9 +12,9 @@ import { type PlatformRoute, platformRoute } from '../../access/platform-route.t
 import type { Deps } from '../../platform/deps.ts';
 import { vehicleIdParams } from '../../platform/schemas.ts';
 import { noSubscription } from '../billing/schema.ts';
-import { toCommandResponse } from './responses.ts';
 import { commandParams, commandResponse, createCommandBody, listCommandsQuery } from './schema.ts';
 import { cancelCommand, createCommand, listCommands, readCommand } from './use-cases.ts';
+import { toCommandResponses, toNamedCommand } from './viewer-responses.ts';
 
 const common = { tags: ['Command queue'] } as const;
 const readAccess = { permission: 'commands', scope: 'read' } as const;
@@ -43,7 +43,9 @@ export const commandRoutes = (deps: Deps): PlatformRoute[] => [
       422: 'The Idempotency-Key was used with another body.',
     },
     handle: async ({ params, body, context }) => {
-      const data = toCommandResponse(await createCommand(deps, getCaller(context), params.vehicleId, body, context));
+      const caller = getCaller(context);
+      const command = await createCommand(deps, caller, params.vehicleId, body, context);
+      const data = await toNamedCommand(deps, caller, command);
       return new Reply(202, { data }, { Location: `/api/vehicles/${data.vehicle_id}/commands/${data.command_id}` });
     },
   }),
@@ -60,8 +62,9 @@ export const commandRoutes = (deps: Deps): PlatformRoute[] => [
     response: pageSchema(commandResponse),
     handle: async ({ params, query, context }) => {
       const paging = parsePagination(query);
-      const { items, total } = await listCommands(deps, getCaller(context), params.vehicleId, query, paging);
-      return pageResponse({ items: items.map(toCommandResponse), total }, paging);
+      const caller = getCaller(context);
+      const { items, total } = await listCommands(deps, caller, params.vehicleId, query, paging);
+      return pageResponse({ items: await toCommandResponses(deps, caller, items), total }, paging);
     },
   }),
   platformRoute({
@@ -73,9 +76,11 @@ export const commandRoutes = (deps: Deps): PlatformRoute[] => [
     summary: 'Get a command',
     params: commandParams,
     response: singleSchema(commandResponse),
-    handle: async ({ params, context }) => ({
-      data: toCommandResponse(await readCommand(deps, getCaller(context), params.vehicleId, params.commandId)),
-    }),
+    handle: async ({ params, context }) => {
+      const caller = getCaller(context);
+      const command = await readCommand(deps, caller, params.vehicleId, params.commandId);
+      return { data: await toNamedCommand(deps, caller, command) };
+    },
   }),
   platformRoute({
     ...common,
@@ -89,8 +94,9 @@ export const commandRoutes = (deps: Deps): PlatformRoute[] => [
     response: singleSchema(commandResponse),
     errors: { 409: 'The command is being sent, was sent, or is completed.', ...versionMismatchErrors },
     handle: async ({ params: { vehicleId, commandId }, context }) => {
-      const version = parseIfMatch(context);
-      return { data: toCommandResponse(await cancelCommand(deps, getCaller(context), vehicleId, commandId, version)) };
+      const caller = getCaller(context);
+      const command = await cancelCommand(deps, caller, vehicleId, commandId, parseIfMatch(context));
+      return { data: await toNamedCommand(deps, caller, command) };
     },
   }),
 ];

@@ -132,6 +132,9 @@ export const commandResponse = Type.Object(
       }),
     ),
     created_by: recordId,
+    created_by_name: Type.Optional(
+      nullable(Type.String({ description: 'Null for deleted users. Absent in websocket events.' })),
+    ),
     sent_at: nullable(time),
     completed_at: nullable(time),
     expires_at: time,

@@ -79,6 +79,7 @@ describe('GET /api/user/downloaded-dashcam-videos', () => {
         vehicle_id: vehicle._id,
         vehicle_no: vehicle.vehicleNo,
         requested_by: harness.ours.owner.id,
+        requested_by_name: expect.any(String),
         completed_at: null,
         media_id: null,
         download_url: null,

@@ -75,10 +75,6 @@ const toMp4Response = ({ status, percent, sizeBytes, error }: Mp4Job): NonNullab
   error,
 });
 
-/** Converts an upload to a record with the URLs of one user. */
-export const toDownloadResponse = (download: Download, urlOf: FileUrlOf): DownloadResponse =>
-  withUrls(toDownloadEvent(download), urlOf);
-
 /** Adds the URLs of one user to a record. */
 export function withUrls(record: DownloadResponse, urlOf: FileUrlOf): DownloadResponse {
   const { media_id: mediaId, mp4, thumbnail_url: thumbnailUrl } = record;

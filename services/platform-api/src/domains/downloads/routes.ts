@@ -11,12 +11,11 @@ import { Type } from 'typebox';
 import { getCaller } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
 import type { Deps } from '../../platform/deps.ts';
-import { mediaUrlBuilder } from '../media/urls.ts';
 import { controlDownload, requestDownload } from './clips.ts';
 import { cancelMp4, requestMp4 } from './mp4.ts';
-import { toDownloadResponse } from './responses.ts';
 import { controlDownloadBody, downloadResponseSchema, listDownloadsQuery, requestDownloadBody } from './schema.ts';
 import { listDownloads } from './use-cases.ts';
+import { toDownloadResponses, toNamedDownload } from './viewer-responses.ts';
 
 const tags = ['Media'];
 /** The permissions on the vehicles decide: a share may grant them to any role. */
@@ -39,8 +38,7 @@ export const downloadRoutes = (deps: Deps): PlatformRoute[] => [
       const paging = parsePagination(query);
       const caller = getCaller(context);
       const { items, total } = await listDownloads(deps, caller, query, paging);
-      const urlOf = mediaUrlBuilder(deps, caller.userId);
-      return pageResponse({ items: items.map((download) => toDownloadResponse(download, urlOf)), total }, paging);
+      return pageResponse({ items: await toDownloadResponses(deps, caller, items), total }, paging);
     },
   }),
   ...clipRoutes(deps),
@@ -88,7 +86,7 @@ function clipRoutes(deps: Deps): PlatformRoute[] {
       handle: async ({ body, context }) => {
         const caller = getCaller(context);
         const download = await requestDownload(deps, caller, body, { correlationId: context.requestId });
-        return new Reply(202, { data: toDownloadResponse(download, mediaUrlBuilder(deps, caller.userId)) });
+        return new Reply(202, { data: await toNamedDownload(deps, caller, download) });
       },
     }),
     platformRoute({
@@ -109,7 +107,7 @@ function clipRoutes(deps: Deps): PlatformRoute[] {
         const caller = getCaller(context);
         const trace = { correlationId: context.requestId };
         const download = await controlDownload(deps, caller, params.videoId, body, trace);
-        return { data: toDownloadResponse(download, mediaUrlBuilder(deps, caller.userId)) };
+        return { data: await toNamedDownload(deps, caller, download) };
       },
     }),
   ];
@@ -145,7 +143,7 @@ function mp4Routes(deps: Deps): PlatformRoute[] {
       handle: async ({ params, context }) => {
         const caller = getCaller(context);
         const download = await requestMp4(deps, caller, params.videoId);
-        return new Reply(202, { data: toDownloadResponse(download, mediaUrlBuilder(deps, caller.userId)) });
+        return new Reply(202, { data: await toNamedDownload(deps, caller, download) });
       },
     }),
     platformRoute({
@@ -162,7 +160,7 @@ function mp4Routes(deps: Deps): PlatformRoute[] {
       handle: async ({ params, context }) => {
         const caller = getCaller(context);
         const download = await cancelMp4(deps, caller, params.videoId, parseIfMatch(context));
-        return { data: toDownloadResponse(download, mediaUrlBuilder(deps, caller.userId)) };
+        return { data: await toNamedDownload(deps, caller, download) };
       },
     }),
   ];

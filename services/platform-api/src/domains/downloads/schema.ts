@@ -31,6 +31,9 @@ export const downloadResponseSchema = Type.Object(
     vehicle_id: recordId,
     vehicle_no: Type.String(),
     requested_by: nullable({ ...recordId, description: 'User who requested the clip; null for API keys.' }),
+    requested_by_name: Type.Optional(
+      nullable(Type.String({ description: 'Null for API keys and deleted users. Absent in websocket events.' })),
+    ),
     completed_at: nullable(time),
     media_id: nullable({ ...recordId, description: 'File of the clip; null until it is completed.' }),
     download_url: nullable(Type.String({ description: 'Opens without headers; valid for 8 hours.' })),

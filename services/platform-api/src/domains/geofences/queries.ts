@@ -58,6 +58,13 @@ export async function geofencesAt(deps: Store, caller: Caller, position: Positio
     .sort((a, b) => a.areaM2 - b.areaM2 || a._id - b._id);
 }
 
+/** Returns a function for the ids of the geofences that the caller may see and that contain a position, by size. */
+export async function createGeofenceFinder(deps: Store, caller: Caller): Promise<(position: Position) => number[]> {
+  const visible = await geofenceCollection(deps.records).all(caller, await visibilityFilter(deps, caller));
+  const bySize = visible.toSorted((a, b) => a.areaM2 - b.areaM2 || a._id - b._id);
+  return (position) => bySize.filter((geofence) => contains(geofence, position)).map(({ _id }) => _id);
+}
+
 /** Returns the names of the geofences that the caller may see, each with a position in its middle. */
 export async function geofencePlaces(
   deps: Store,

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { destination } from '../../geometry/positions.ts';
 import { newImei } from '../../testing/fake-terminals.ts';
 import { recordTestNotification } from '../../testing/notifications.ts';
-import { type Client, PlatformHarness } from '../../testing/platform-harness.ts';
+import { type Client, type Data, PlatformHarness } from '../../testing/platform-harness.ts';
 import { testPosition } from '../../testing/positions.ts';
 import type { LastLocation } from '../last-positions/schema.ts';
 import { appendPositions } from './bucket-writer.ts';
@@ -266,6 +266,31 @@ describe('GET /api/vehicles/:vehicleId/trips', () => {
     await store(drive(own, startS, 100).slice(0, -1));
     const { items } = await owner.get(`/api/vehicles/${own.id}/trips`);
     expect(items).toMatchObject([{ ended_at: null, end: null, distance_km: 1, duration_seconds: 100 }]);
+  });
+
+  it('returns the stops after trips on request, with their geofences and addresses', async () => {
+    const own = await newVehicle('TRIP 5');
+    await store([...drive(own, 0, 100), ...drive(own, 3_600, 200)]);
+    expect((await owner.get(path(own.id))).body).not.toHaveProperty('meta');
+    const stopsOf = async (client: Client, more: string): Promise<Data[]> => {
+      const { body } = await client.get(`${path(own.id)}&stops=true${more}`);
+      return (body as { meta: { stops: Data[] } }).meta.stops;
+    };
+    const [first, last] = await stopsOf(owner, '');
+    expect(first).toMatchObject({ from: '2026-01-31T08:01:50.000Z', to: '2026-01-31T09:00:00.000Z', address: null });
+    expect(last).toMatchObject({ to: null, geofence_ids: [] });
+    const [latitude, longitude] = [first?.['latitude'], first?.['longitude']];
+    const circle = { type: 'circle', coordinates: [[latitude, longitude]], radius_m: 50 };
+    const { data: geofence } = await owner.post('/api/geofences', { name: 'Yard 5', ...circle });
+    const named = await owner.get(`${path(own.id)}&stops=true&address=true`);
+    expect((await stopsOf(owner, '&address=true'))[0]).toMatchObject({
+      address: expect.stringMatching(/\S/),
+      geofence_ids: [geofence.id],
+    });
+    expect(named.items[0]).toMatchObject({ end: { address: expect.stringMatching(/\S/) } });
+    const guest = await harness.user('viewer', harness.theirs);
+    await owner.post('/api/vehicle/share-vehicles', { secondaryUser: guest.id, vehicles: [own.id] });
+    expect((await stopsOf(harness.as(guest), ''))[0]).toMatchObject({ latitude, geofence_ids: [] });
   });
 
   it('rejects windows of more than 31 days, and unknown vehicles', async () => {

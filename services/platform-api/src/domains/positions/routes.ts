@@ -1,13 +1,12 @@
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { RequestContext } from '@fleet/service-kit';
-import { Type } from 'typebox';
 import { getCaller } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
 import type { Deps } from '../../platform/deps.ts';
 import { vehicleIdParams } from '../../platform/schemas.ts';
 import { csvFile, gpxFile, type HistoryFile } from './export.ts';
-import { historyResponseSchema, locationsQuery, tripResponseSchema, tripsQuery } from './schema.ts';
+import { historyResponseSchema, locationsQuery, tripsQuery, tripsResponseSchema } from './schema.ts';
 import { type FindVehicleEvents, type History, locationsOf, tripsOf } from './use-cases.ts';
 
 const tags = ['History'];
@@ -38,14 +37,15 @@ export const positionRoutes = (deps: Deps, findEvents: FindVehicleEvents): Platf
     operationId: 'listVehicleTrips',
     summary: 'List trips of a vehicle',
     description:
-      'Lists the trips that began in the window, oldest first. A trip ends after 5 minutes of standstill, or when the ignition is switched off. Trips under 300 m or 60 seconds are left out. A trip in progress has no end.',
+      'Lists the trips that began in the window, oldest first. A trip ends after 5 minutes of standstill, or when the ignition is switched off. Trips under 300 m or 60 seconds are left out. A trip in progress has no end. With `stops=true`, `meta.stops` lists where the vehicle stood after each trip.',
     tags,
     params: vehicleIdParams,
     query: tripsQuery,
-    response: Type.Object({ data: Type.Array(tripResponseSchema) }),
-    handle: async ({ params, query, context }) => ({
-      data: await tripsOf(deps, getCaller(context), params.vehicleId, query, findEvents),
-    }),
+    response: tripsResponseSchema,
+    handle: async ({ params, query, context }) => {
+      const { trips, stops } = await tripsOf(deps, getCaller(context), params.vehicleId, query, findEvents);
+      return query.stops === true ? { data: trips, meta: { stops } } : { data: trips };
+    },
   }),
 ];
 

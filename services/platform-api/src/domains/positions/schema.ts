@@ -109,7 +109,19 @@ export const locationsQuery = Type.Object({
 });
 export type LocationsQuery = Static<typeof locationsQuery>;
 
-export const tripsQuery = Type.Object(windowQuery);
+export const tripsQuery = Type.Object({
+  ...windowQuery,
+  address: Type.Optional(
+    Type.Boolean({
+      default: false,
+      description:
+        'Also looks up addresses of stops and trips, up to 200. Each address that is not cached counts as a geocoding request; the address is null once the limit of these requests is reached.',
+    }),
+  ),
+  stops: Type.Optional(
+    Type.Boolean({ default: false, description: 'Also returns the stops between the trips, in `meta.stops`.' }),
+  ),
+});
 export type TripsQuery = Static<typeof tripsQuery>;
 
 export const historyResponseSchema = Type.Object({
@@ -122,7 +134,7 @@ export const historyResponseSchema = Type.Object({
   }),
 });
 
-export const tripResponseSchema = Type.Object(
+const tripResponseSchema = Type.Object(
   {
     started_at: time,
     ended_at: nullable(time),
@@ -141,3 +153,21 @@ export const tripResponseSchema = Type.Object(
   { title: 'Trip' },
 );
 export type TripResponse = Static<typeof tripResponseSchema>;
+
+const stopResponseSchema = Type.Object(
+  {
+    from: time,
+    to: nullable({ ...time, description: 'Start of the next trip; null without a later trip in the window.' }),
+    latitude: Type.Number(),
+    longitude: Type.Number(),
+    address: nullable(Type.String({ description: 'Null without the parameter `address`.' })),
+    geofence_ids: Type.Array(recordId, { description: 'Geofences that contain the position.' }),
+  },
+  { title: 'Stop' },
+);
+export type StopResponse = Static<typeof stopResponseSchema>;
+
+export const tripsResponseSchema = Type.Object({
+  data: Type.Array(tripResponseSchema),
+  meta: Type.Optional(Type.Object({ stops: Type.Array(stopResponseSchema) })),
+});

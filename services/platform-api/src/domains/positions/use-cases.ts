@@ -15,11 +15,13 @@ import {
   maxDays,
   maxPoints,
   type Point,
+  type StopResponse,
   type TripResponse,
   type TripsQuery,
   type Window,
 } from './schema.ts';
 import { simplify } from './simplify.ts';
+import { stopsBetween, withAddresses } from './stops.ts';
 
 type HistoryDeps = Pick<Deps, 'records' | 'database' | 'thresholds'>;
 
@@ -106,18 +108,26 @@ function pageOf(points: readonly Point[], limit: number): Page {
 
 const atMs = (point: Point | undefined): number | null => point?.position.timestamp ?? null;
 
+type TripDeps = HistoryDeps & Pick<Deps, 'limits' | 'log' | 'maps'>;
+
+/** Trips, oldest first, and the stops after them if they were requested. */
+interface Trips {
+  readonly trips: readonly TripResponse[];
+  readonly stops: readonly StopResponse[];
+}
+
 /**
  * Returns the trips of a vehicle that began in a window, each complete, oldest first. They are computed from the points
  * on each call, and so include late points.
  */
 export async function tripsOf(
-  deps: HistoryDeps,
+  deps: TripDeps,
   caller: Caller,
   vehicleId: number,
   query: TripsQuery,
   findEvents: FindVehicleEvents,
   nowMs = Date.now(),
-): Promise<TripResponse[]> {
+): Promise<Trips> {
   const visible = await visibleVehicle(deps, caller, vehicleId);
   const { vehicle, permissions } = visible;
   const window = windowOf(query, nowMs);
@@ -130,7 +140,9 @@ export async function tripsOf(
   const frame = frameOf(deps, visible);
   const ids = [...new Set(trips.flatMap(({ driverId }) => (driverId === null ? [] : [driverId])))];
   const names = frame.seesDrivers ? await findDriverNames(deps, vehicle, ids) : new Map<number, string>();
-  return trips.map((trip) => toTripResponse(trip, frame, { happened, driverNames: names }));
+  const responses = trips.map((trip) => toTripResponse(trip, frame, { happened, driverNames: names }));
+  const stops = query.stops === true ? await stopsBetween(deps, caller, responses) : [];
+  return query.address === true ? withAddresses(deps, caller, responses, stops) : { trips: responses, stops };
 }
 
 const frameOf = ({ thresholds }: HistoryDeps, { vehicle, access }: VisibleVehicle): HistoryFrame => ({

@@ -1,6 +1,7 @@
 import { Link } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
 import { useFormat } from '../../../common/format/preferences-context.ts';
+import { useGeofences } from '../../../common/geofences/queries.ts';
 import type { Segment } from '../../../common/timeline/lanes.ts';
 import { formatClockTime } from '../../../common/timeline/time-scale.ts';
 import { SeverityMark, toSeverity } from '../../../common/ui/marks.tsx';
@@ -58,11 +59,11 @@ export function DayLists({ timeZone, fixes, states, stops, events, onSeek }: Day
         <h2>{t('stops')}</h2>
         {stops.length === 0 ? <p>{t('noStops')}</p> : null}
         <ul className="row-list">
-          {stops.map(({ fromMs, toMs, address, latitude, longitude }) => (
-            <li key={fromMs}>
-              {time(fromMs)}
-              <span>{formatDuration(toMs - fromMs)}</span>
-              <span>{address ?? `${latitude.toFixed(5)}, ${longitude.toFixed(5)}`}</span>
+          {stops.map((stop) => (
+            <li key={stop.fromMs}>
+              {time(stop.fromMs)}
+              <span>{formatDuration(stop.toMs - stop.fromMs)}</span>
+              <StopPlace stop={stop} />
             </li>
           ))}
         </ul>
@@ -92,4 +93,12 @@ export function DayLists({ timeZone, fixes, states, stops, events, onSeek }: Day
       </section>
     </div>
   );
+}
+
+/** Shows where a vehicle stood: the geofences and the address, or else the position. */
+function StopPlace({ stop }: { stop: Stop }) {
+  const { geofenceIds, address, latitude, longitude } = stop;
+  const names = new Map(useGeofences().data?.map(({ id, name }) => [id, name]));
+  const places = [...geofenceIds.flatMap((id) => names.get(id) ?? []), ...(address === null ? [] : [address])];
+  return <span>{places.length > 0 ? places.join(', ') : `${latitude.toFixed(5)}, ${longitude.toFixed(5)}`}</span>;
 }

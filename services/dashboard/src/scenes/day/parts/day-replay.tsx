@@ -15,7 +15,15 @@ import { toSeverity } from '../../../common/ui/marks.tsx';
 import { Failure, Loading } from '../../../common/ui/states.tsx';
 import { findClipsOfDay, toChannelLanes, toChannels } from '../clips.ts';
 import { type Fix, findFix, longestGapMs, type Stop, toStateSegments, toStopMarks, toStops } from '../model.ts';
-import { type EventRecord, useDayEvents, useFixes, useRecordings, useTrips } from '../queries.ts';
+import {
+  type EventRecord,
+  type StopRecord,
+  type Trip,
+  useDayEvents,
+  useFixes,
+  useRecordings,
+  useTrips,
+} from '../queries.ts';
 import { ClipPanel } from './clip-panel.tsx';
 import { DayHeader } from './day-header.tsx';
 import { DayLists } from './day-lists.tsx';
@@ -41,10 +49,11 @@ interface DayReplayProps {
 export function DayReplay({ vehicle, date, day, initialMs, channelId, onChannel, onDate, onTime }: DayReplayProps) {
   const { t } = useTranslation('day');
   const fixes = useFixes(vehicle.id, day);
-  const trips = useTrips(vehicle.id, day);
+  const drives = useTrips(vehicle.id, day);
+  const { trips, stops } = drives.data ?? noDrives;
   const events = useDayEvents(vehicle.id, day);
   const playhead = useCreatePlayhead(day, initialMs ?? day.fromMs);
-  const data = useDayData(vehicle, day, fixes.data ?? none, trips.data ?? none, events.data ?? none);
+  const data = useDayData(vehicle, day, { fixes: fixes.data ?? none, trips, stops, events: events.data ?? none });
   const [hasLists, setHasLists] = useState(false);
   const video = useVideo(vehicle, day, channelId);
   const lanes = useMemo(() => [...data.lanes, ...video.lanes], [data.lanes, video.lanes]);
@@ -52,12 +61,12 @@ export function DayReplay({ vehicle, date, day, initialMs, channelId, onChannel,
   const [isSelecting, setIsSelecting] = useState(false);
   useReplayKeys(playhead);
   useTimeInAddress(playhead, onTime);
-  useStartAtFirstTrip(playhead, initialMs, trips.data?.[0]?.started_at);
-  const failed = [fixes, events, trips].find(({ isError }) => isError);
+  useStartAtFirstTrip(playhead, initialMs, trips[0]?.started_at);
+  const failed = [fixes, events, drives].find(({ isError }) => isError);
   const seek = (timeMs: number): void => playhead.seek(timeMs);
   return (
     <>
-      <DayHeader vehicle={vehicle} date={date} day={day} trips={trips.data ?? none} onDate={onDate} onSeek={seek} />
+      <DayHeader vehicle={vehicle} date={date} day={day} trips={trips} onDate={onDate} onSeek={seek} />
       {failed === undefined ? null : <Failure error={failed.error} onRetry={() => void failed.refetch()} />}
       <div className="day-views">
         <ReplayMap vehicle={vehicle} playhead={playhead} data={data} />
@@ -104,6 +113,7 @@ export function DayReplay({ vehicle, date, day, initialMs, channelId, onChannel,
 }
 
 const none: readonly never[] = [];
+const noDrives = { trips: none, stops: none };
 
 /** The newest requests; older clips of the day are on the media page. */
 const maxClips = 200;
@@ -133,14 +143,16 @@ interface DayData {
   readonly jumps: readonly number[];
 }
 
+/** What the server has recorded of a day. */
+interface DayRecords {
+  readonly fixes: readonly Fix[];
+  readonly trips: readonly Trip[];
+  readonly stops: readonly StopRecord[];
+  readonly events: readonly EventRecord[];
+}
+
 /** Returns what the lanes, the map and the lists show. */
-function useDayData(
-  vehicle: Vehicle,
-  day: TimeSpan,
-  fixes: readonly Fix[],
-  trips: readonly Parameters<typeof toStops>[0][number][],
-  events: readonly EventRecord[],
-): DayData {
+function useDayData(vehicle: Vehicle, day: TimeSpan, { fixes, trips, stops, events }: DayRecords): DayData {
   const { t } = useTranslation('day');
   return useMemo(() => {
     const nowMs = Date.now();
@@ -152,7 +164,7 @@ function useDayData(
       fixes,
       events,
       states,
-      stops: toStops(trips, Math.min(nowMs, day.toMs)),
+      stops: toStops(stops, Math.min(nowMs, day.toMs)),
       lanes: [
         { kind: 'chart', name: t('lane.speed'), points, limit: vehicle.speed_limit_kmh },
         { kind: 'segments', name: t('lane.state'), segments: states },
@@ -160,7 +172,7 @@ function useDayData(
       ],
       jumps: [...starts, ...events.map(({ timestamp }) => timestamp)].toSorted((a, b) => a - b),
     };
-  }, [vehicle, day, fixes, trips, events, t]);
+  }, [vehicle, day, fixes, trips, stops, events, t]);
 }
 
 function ReplayMap({ vehicle, playhead, data }: { vehicle: Vehicle; playhead: Playhead; data: DayData }) {

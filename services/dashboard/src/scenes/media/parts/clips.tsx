@@ -49,7 +49,12 @@ function ClipRow({ download, onOpen }: { download: Download; onOpen: () => void 
   return (
     <li aria-label={name}>
       <Thumbnail url={download.thumbnail_url} alt={t('thumbnail', { name })} />
-      <Link to={day}>{name}</Link>
+      <span>
+        <Link to={day}>{name}</Link>
+        {download.requested_by_name == null ? null : (
+          <small>{t('requestedBy', { name: download.requested_by_name })}</small>
+        )}
+      </span>
       <DownloadRow download={download}>
         {download.mp4?.status === 'completed' ? (
           <button type="button" className="media-link" onClick={onOpen}>

@@ -51,6 +51,7 @@ function CommandRow({ command, onCancel }: { command: Command; onCancel: () => v
           </span>
           <small>
             <Age timeMs={Date.parse(command.created_at)} />
+            {command.created_by_name == null ? null : `, ${command.created_by_name}`}
           </small>
           {command.status === 'queued' ? (
             <Button size="compact-xs" variant="default" onClick={onCancel}>
