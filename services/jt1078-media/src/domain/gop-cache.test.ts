@@ -28,11 +28,21 @@ describe('GopCache', () => {
     expect(cache.tags).toHaveLength(1);
   });
 
-  it('retains everything while retainAll is set', () => {
-    const cache = createCache([key(), videoTag(), key(), videoTag()], { retainAll: true });
+  it('retains everything while retainAll is set, and then what begins with the latest key frame', () => {
+    const last = key();
+    const cache = createCache([key(), videoTag(), last, videoTag()], { retainAll: true });
     expect(cache.tags).toHaveLength(4);
     cache.retainAll = false;
+    expect([cache.tags[0]?.tag === last, cache.tags.length]).toEqual([true, 2]);
+    expect(cache.bytes).toBe(cache.tags.reduce((sum, { tag }) => sum + tag.wire.length, 0));
     cache.add(key(), headers);
     expect(cache.tags).toHaveLength(1);
+  });
+
+  it('is cleared at the end of retainAll if it exceeds its limits', () => {
+    const cache = createCache([key(), ...Array.from({ length: 30 }, videoTag)], { retainAll: true, maxTags: 100 });
+    expect(cache.tags).toHaveLength(31);
+    cache.retainAll = false;
+    expect([cache.tags.length, cache.bytes]).toEqual([0, 0]);
   });
 });

@@ -44,9 +44,10 @@ export class GopCache {
   }
 
   // While true nothing is discarded, so the first viewer of a recording gets it from the beginning. The owner must stop
-  // the input in time.
+  // the input in time. Afterwards joining viewers begin with the latest key frame again.
   set retainAll(value: boolean) {
     this.#retainAll = value;
+    if (!value) this.#discardOld();
   }
 
   add(tag: FlvTag, headers: SequenceHeaders): void {
@@ -55,12 +56,22 @@ export class GopCache {
     else if (this.#tags.length === 0 && !tag.isKeyFrame) return;
     this.#tags.push({ tag, headers });
     this.#bytes += tag.wire.length;
-    if (this.#retainAll) return;
-    if (this.#tags.length > this.#limits.maxTags || this.#bytes > this.#limits.maxBytes) this.clear();
+    if (!this.#retainAll) this.#limit();
   }
 
   clear(): void {
     this.#tags = [];
     this.#bytes = 0;
+  }
+
+  /** Discards the tags before the latest key frame. */
+  #discardOld(): void {
+    const start = this.#tags.findLastIndex(({ tag }) => tag.isKeyFrame);
+    if (start > 0) for (const { tag } of this.#tags.splice(0, start)) this.#bytes -= tag.wire.length;
+    this.#limit();
+  }
+
+  #limit(): void {
+    if (this.#tags.length > this.#limits.maxTags || this.#bytes > this.#limits.maxBytes) this.clear();
   }
 }
