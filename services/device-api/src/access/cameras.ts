@@ -18,16 +18,17 @@ export function assertCameraEnabled(access: Cameras, channel: number): void {
   if (!isCameraEnabled(access, channel)) throw new AppError('not_found', `Camera ${channel} is disabled.`);
 }
 
-const playingOperations: ReadonlySet<string> = new Set([
+const openingOperations: ReadonlySet<string> = new Set([
   'startRealtimeStream',
   'startHistoryStream',
   'startStream',
+  'requestUpload',
   'talk',
 ]);
 
-/** Returns whether a route starts or opens a camera, with whatever right; commands that end a stream do not. */
+/** Returns whether a route starts a camera or requests its clips. Commands that end a stream do not. */
 export const isCameraOpened = ({ operationId }: Pick<Route, 'operationId'>): boolean =>
-  playingOperations.has(operationId);
+  openingOperations.has(operationId);
 
 /** 0x9101 data types, JT/T 1078-2016 table 17. */
 const audioAndVideo = 0;

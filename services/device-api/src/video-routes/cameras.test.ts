@@ -68,6 +68,15 @@ describe('a disabled camera', () => {
     expect(await readRefusal(`/${imei}/2/stream.flv`)).toBe(404);
   });
 
+  it('uploads no clips', async () => {
+    const imei = await device();
+    const clip = { channel: 2, start_time: '2026-08-01T10:00:00Z', end_time: '2026-08-01T10:05:00Z' };
+    expect(await post(`/${imei}/upload`, clip)).toMatchObject(disabled);
+    const query = new URLSearchParams({ imei, ...clip, channel: '2' });
+    expect(await service.get(`/videos/upload?${query}`, { headers })).toMatchObject(disabled);
+    expect(harness.findCommands(imei)).toEqual([]);
+  });
+
   it('opens neither talk nor listening', async () => {
     const imei = await device();
     for (const dataType of [2, 3])
