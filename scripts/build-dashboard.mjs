@@ -1,8 +1,11 @@
-// Builds the dashboard with Vite, unless none of its sources changed since the last build.
+// Builds the dashboard with Vite, unless none of its sources changed since the last build. Writes compressed forms beside
+// the files that browsers load.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { brotliCompress, gzip } from 'node:zlib';
 import { root } from './steps.mjs';
 
 const folder = join(root, 'services', 'dashboard');
@@ -13,6 +16,7 @@ const stampFile = join(folder, 'dist', '.built-from');
 function fingerprintOfSources() {
   const hash = createHash('sha256');
   const inputs = [
+    import.meta.filename,
     join(root, 'pnpm-lock.yaml'),
     ...['index.html', 'share.html', 'vite.config.ts', 'package.json'].map((name) => join(folder, name)),
     ...listFiles(join(folder, 'src')),
@@ -28,8 +32,23 @@ const listFiles = (directory) =>
     .map((entry) => join(entry.parentPath, entry.name))
     .toSorted();
 
+/** Smaller files fit into one packet. */
+const minCompressedBytes = 1024;
+
+/** Writes each text file of the assets as Brotli (`.br`) and gzip (`.gz`) too. */
+async function compressAssets() {
+  const texts = listFiles(join(output, 'assets')).filter((path) => /\.(?:js|css|json|svg)$/.test(path));
+  for (const path of texts) {
+    const content = readFileSync(path);
+    if (content.length < minCompressedBytes) continue;
+    const [small, compatible] = await Promise.all([promisify(brotliCompress)(content), promisify(gzip)(content)]);
+    writeFileSync(`${path}.br`, small);
+    writeFileSync(`${path}.gz`, compatible);
+  }
+}
+
 /** Builds into `dist/app` of the dashboard. Returns the exit code of Vite. */
-function buildDashboard() {
+async function buildDashboard() {
   const fingerprint = fingerprintOfSources();
   const isBuilt = existsSync(join(output, 'index.html')) && existsSync(stampFile);
   if (isBuilt && readFileSync(stampFile, 'utf8') === fingerprint) return 0;
@@ -38,8 +57,10 @@ function buildDashboard() {
     cwd: folder,
     stdio: 'inherit',
   });
-  if (status === 0) writeFileSync(stampFile, fingerprint);
-  return status ?? 1;
+  if (status !== 0) return status ?? 1;
+  await compressAssets();
+  writeFileSync(stampFile, fingerprint);
+  return 0;
 }
 
-if (import.meta.filename === process.argv[1]) process.exitCode = buildDashboard();
+if (import.meta.filename === process.argv[1]) process.exitCode = await buildDashboard();

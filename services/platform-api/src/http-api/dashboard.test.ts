@@ -3,6 +3,7 @@ import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import express from 'express';
 import { pageRoutes, serveDashboard, shareRoute } from './dashboard.ts';
@@ -31,6 +32,10 @@ beforeAll(async () => {
   writeFileSync(join(folder, 'share.html'), `${page}<title>share</title>`);
   writeFileSync(join(folder, 'assets', 'a-1.js'), 'export {};');
   writeFileSync(join(folder, 'assets', 'a-1.js.map'), '{}');
+  const script = 'export const text = 1;'.repeat(100);
+  writeFileSync(join(folder, 'assets', 'b-2.js'), script);
+  writeFileSync(join(folder, 'assets', 'b-2.js.br'), brotliCompressSync(script));
+  writeFileSync(join(folder, 'assets', 'b-2.js.gz'), gzipSync(script));
   server = express().use(serveDashboard(folder, config)).listen(0, '127.0.0.1');
   await new Promise((resolve) => server.once('listening', resolve));
   url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -88,5 +93,21 @@ describe('the dashboard', () => {
     expect([script.status, script.headers.get('cache-control')]).toEqual([200, 'public, max-age=31536000, immutable']);
     expect(script.headers.get('content-type')).toContain('javascript');
     expect((await fetch(`${url}/assets/a-1.js.map`)).status).toBe(404);
+  });
+
+  it.each([
+    ['br', 'gzip, deflate, br, zstd'],
+    ['gzip', 'gzip, deflate'],
+    ['gzip', 'gzip, br;q=0'],
+    [null, 'identity'],
+  ])('serves a file in the form %s to a browser that accepts %s', async (form, accepted) => {
+    const response = await fetch(`${url}/assets/b-2.js`, { headers: { 'accept-encoding': accepted } });
+    expect([response.headers.get('content-encoding'), response.headers.get('vary')]).toEqual([form, 'Accept-Encoding']);
+    expect(response.headers.get('content-type')).toContain('javascript');
+    expect(await response.text()).toBe('export const text = 1;'.repeat(100));
+    const tag = response.headers.get('etag') ?? '';
+    const headers = { 'accept-encoding': accepted, 'if-none-match': tag };
+    expect((await fetch(`${url}/assets/b-2.js`, { headers })).status).toBe(304);
+    expect((await fetch(`${url}/assets/b-2.js.br`)).status).toBe(404);
   });
 });

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { createContentSender } from '@fleet/service-kit';
 import { type RequestHandler, Router } from 'express';
 import type { DashboardConfig } from '../domains/dashboard-config/schema.ts';
@@ -66,15 +66,33 @@ export function serveDashboard(folder: string, config: DashboardConfig): Router 
   const toPaths = (name: string): string[] => [`/${name}`, `/${name}/*rest`];
   router.get(toPaths(shareRoute), createPageSender(join(folder, 'share.html'), config));
   router.get(['/', ...pageRoutes.flatMap(toPaths)], createPageSender(join(folder, 'index.html'), config));
-  for (const name of readdirSync(join(folder, 'assets'))) {
-    // Source maps stay on the server.
-    if (name.endsWith('.map')) continue;
-    const send = createContentSender(() => readFileSync(join(folder, 'assets', name)));
-    router.get(`/assets/${name}`, (_request, response) =>
-      send(response.type(name).set('Cache-Control', 'public, max-age=31536000, immutable')),
-    );
-  }
+  for (const name of readdirSync(join(folder, 'assets')).filter((each) => !unlistedFile.test(each)))
+    router.get(`/assets/${name}`, createAssetSender(join(folder, 'assets', name)));
   return router;
+}
+
+/** Source maps, which stay on the server, and compressed forms of other files. */
+const unlistedFile = /\.(?:map|br|gz)$/;
+
+/** Compressed forms that the build writes beside a file, the smallest first. */
+const compressedForms = [
+  { encoding: 'br', suffix: '.br' },
+  { encoding: 'gzip', suffix: '.gz' },
+] as const;
+
+/** Returns a handler that sends a hashed file in the smallest form that the browser accepts. */
+function createAssetSender(path: string): RequestHandler {
+  const createSender = (suffix: string) => createContentSender(() => readFileSync(path + suffix));
+  const sendOriginal = createSender('');
+  const forms = compressedForms
+    .filter(({ suffix }) => existsSync(path + suffix))
+    .map(({ encoding, suffix }) => ({ encoding, send: createSender(suffix) }));
+  return (request, response) => {
+    const form = forms.find(({ encoding }) => request.acceptsEncodings(encoding) !== false);
+    response.type(basename(path)).set('Cache-Control', 'public, max-age=31536000, immutable');
+    if (form !== undefined) response.set('Content-Encoding', form.encoding);
+    (form?.send ?? sendOriginal)(response);
+  };
 }
 
 /** Returns a handler that sends a page with the settings of the installation and a new nonce. */
