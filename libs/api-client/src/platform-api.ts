@@ -13791,7 +13791,7 @@ export interface operations {
                     "application/json": components["schemas"]["ApiError"];
                 };
             };
-            /** @description Too many requests. */
+            /** @description Too many requests, or the data budget of the vehicle is spent. */
             429: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];

@@ -3,6 +3,7 @@ import { AppError, type RequestContext, singleSchema } from '@fleet/service-kit'
 import { type Static, Type } from 'typebox';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
 import type { Deps } from '../../platform/deps.ts';
+import { findDataLimit } from '../data-usage/use-cases.ts';
 import { openLinkSocket } from '../share-links/open-link.ts';
 import { slugPattern } from '../share-links/rules.ts';
 import { createGuestAddresses } from '../video-access/stream-urls.ts';
@@ -35,12 +36,12 @@ type SharedStream = Static<typeof sharedStreamSchema>;
 
 type SharedStreamDeps = Pick<
   Deps,
-  'bus' | 'config' | 'encryption' | 'limits' | 'log' | 'records' | 'redis' | 'streamTokens' | 'thresholds'
+  'bus' | 'config' | 'database' | 'encryption' | 'limits' | 'log' | 'records' | 'redis' | 'streamTokens' | 'thresholds'
 >;
 
 /**
  * Returns the addresses and the state of a camera that a link shows. Opening an address starts the stream. Throws 403 if
- * the link includes no live video, and 404 for a camera that it does not show.
+ * the link includes no live video, 404 for a camera that it does not show, and 429 once the data budget is spent.
  */
 async function openSharedStream(
   deps: SharedStreamDeps,
@@ -57,10 +58,20 @@ async function openSharedStream(
   const channel = wanted ?? visible[0];
   if (vehicle.imei === null || channel === undefined || !visible.includes(channel))
     throw new AppError('not_found', 'The link does not include this camera.');
+  await assertWithinBudget(deps, vehicle.imei);
   const id = { imei: vehicle.imei, channel };
   const state = (await readStreamState(deps, id.imei, channel)) ?? streamStatusEvent(id, 'stopped', 1);
   const { imei: _imei, vehicle_id: _vehicleId, ...stream } = toStreamEvent(vehicle, state);
   return { ...stream, ...(await createGuestAddresses(deps, link, channel)) };
+}
+
+/** The address would be refused without a code, and a guest could not know why. */
+async function assertWithinBudget(deps: SharedStreamDeps, imei: string): Promise<void> {
+  const { limit, retryAfterSeconds } = await findDataLimit(deps, imei);
+  if (limit !== 'refuse') return;
+  throw new AppError('data_budget_spent', 'The data budget of the vehicle is spent for this month.', {
+    headers: { 'Retry-After': String(retryAfterSeconds) },
+  });
 }
 
 export const sharedStreamRoute = (deps: Deps): PlatformRoute =>
@@ -83,6 +94,7 @@ export const sharedStreamRoute = (deps: Deps): PlatformRoute =>
       403: 'The link does not include live video.',
       404: 'The link does not exist, or shows no such camera.',
       410: 'The link has expired or was revoked, or its view limit has been reached.',
+      429: 'Too many requests, or the data budget of the vehicle is spent.',
     },
     handle: async ({ params: { slug }, body: input, context }) => {
       context.response.set({ 'Cache-Control': 'no-store', 'Referrer-Policy': 'no-referrer' });
