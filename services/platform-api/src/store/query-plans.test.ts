@@ -50,6 +50,8 @@ const valueOfName: Readonly<Record<string, string>> = {
   active: 'true',
   acknowledged: 'false',
   state: 'moving',
+  address: 'true',
+  stops: 'true',
 };
 /** Parameters that are not filters. */
 const notFilters = new Set(['limit', 'offset', 'page', 'sort', 'simplify_m', 'format', 'radius_km', 'longitude']);

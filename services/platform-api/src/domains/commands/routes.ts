@@ -14,7 +14,7 @@ import { vehicleIdParams } from '../../platform/schemas.ts';
 import { noSubscription } from '../billing/schema.ts';
 import { commandParams, commandResponse, createCommandBody, listCommandsQuery } from './schema.ts';
 import { cancelCommand, createCommand, listCommands, readCommand } from './use-cases.ts';
-import { toCommandResponses, toNamedCommand } from './viewer-responses.ts';
+import { toNamedCommand, toNamedCommands } from './viewer-responses.ts';
 
 const common = { tags: ['Command queue'] } as const;
 const readAccess = { permission: 'commands', scope: 'read' } as const;
@@ -64,7 +64,7 @@ export const commandRoutes = (deps: Deps): PlatformRoute[] => [
       const paging = parsePagination(query);
       const caller = getCaller(context);
       const { items, total } = await listCommands(deps, caller, params.vehicleId, query, paging);
-      return pageResponse({ items: await toCommandResponses(deps, caller, items), total }, paging);
+      return pageResponse({ items: await toNamedCommands(deps, caller, items), total }, paging);
     },
   }),
   platformRoute({

@@ -4,26 +4,26 @@ import { createUserNaming } from '../users/use-cases.ts';
 import { toCommandResponse } from './responses.ts';
 import type { Command, CommandResponse } from './schema.ts';
 
-/** Converts commands for the caller, with the names of the users who created them. */
-export async function toCommandResponses(
-  { records }: Pick<Deps, 'records'>,
-  caller: Caller,
-  commands: readonly Command[],
-): Promise<CommandResponse[]> {
-  const named = commands.map(({ accountId, createdBy }) => ({ accountId, userId: createdBy }));
-  const nameOf = await createUserNaming(records, caller, named);
-  return commands.map((command) => {
-    const { accountId, createdBy } = command;
-    return { ...toCommandResponse(command), created_by_name: nameOf({ accountId, userId: createdBy }) };
+type Store = Pick<Deps, 'records'>;
+
+const creatorOf = ({ accountId, createdBy }: Command) => ({ accountId, userId: createdBy });
+
+/** Returns a function that converts these commands for the caller, with the names of the users who created them. */
+async function createConverter({ records }: Store, caller: Caller, commands: readonly Command[]) {
+  const nameOf = await createUserNaming(records, caller, commands.map(creatorOf));
+  return (command: Command): CommandResponse => ({
+    ...toCommandResponse(command),
+    created_by_name: nameOf(creatorOf(command)),
   });
 }
 
-/** The same for one command. */
-export async function toNamedCommand(
-  deps: Pick<Deps, 'records'>,
+/** Converts commands for the caller. */
+export const toNamedCommands = async (
+  deps: Store,
   caller: Caller,
-  command: Command,
-): Promise<CommandResponse> {
-  const [response] = await toCommandResponses(deps, caller, [command]);
-  return response ?? toCommandResponse(command);
-}
+  commands: readonly Command[],
+): Promise<CommandResponse[]> => commands.map(await createConverter(deps, caller, commands));
+
+/** Converts a command for the caller. */
+export const toNamedCommand = async (deps: Store, caller: Caller, command: Command): Promise<CommandResponse> =>
+  (await createConverter(deps, caller, [command]))(command);

@@ -15,7 +15,7 @@ import { controlDownload, requestDownload } from './clips.ts';
 import { cancelMp4, requestMp4 } from './mp4.ts';
 import { controlDownloadBody, downloadResponseSchema, listDownloadsQuery, requestDownloadBody } from './schema.ts';
 import { listDownloads } from './use-cases.ts';
-import { toDownloadResponses, toNamedDownload } from './viewer-responses.ts';
+import { toDownloadResponse, toDownloadResponses } from './viewer-responses.ts';
 
 const tags = ['Media'];
 /** The permissions on the vehicles decide: a share may grant them to any role. */
@@ -86,7 +86,7 @@ function clipRoutes(deps: Deps): PlatformRoute[] {
       handle: async ({ body, context }) => {
         const caller = getCaller(context);
         const download = await requestDownload(deps, caller, body, { correlationId: context.requestId });
-        return new Reply(202, { data: await toNamedDownload(deps, caller, download) });
+        return new Reply(202, { data: await toDownloadResponse(deps, caller, download) });
       },
     }),
     platformRoute({
@@ -107,7 +107,7 @@ function clipRoutes(deps: Deps): PlatformRoute[] {
         const caller = getCaller(context);
         const trace = { correlationId: context.requestId };
         const download = await controlDownload(deps, caller, params.videoId, body, trace);
-        return { data: await toNamedDownload(deps, caller, download) };
+        return { data: await toDownloadResponse(deps, caller, download) };
       },
     }),
   ];
@@ -143,7 +143,7 @@ function mp4Routes(deps: Deps): PlatformRoute[] {
       handle: async ({ params, context }) => {
         const caller = getCaller(context);
         const download = await requestMp4(deps, caller, params.videoId);
-        return new Reply(202, { data: await toNamedDownload(deps, caller, download) });
+        return new Reply(202, { data: await toDownloadResponse(deps, caller, download) });
       },
     }),
     platformRoute({
@@ -160,7 +160,7 @@ function mp4Routes(deps: Deps): PlatformRoute[] {
       handle: async ({ params, context }) => {
         const caller = getCaller(context);
         const download = await cancelMp4(deps, caller, params.videoId, parseIfMatch(context));
-        return { data: await toNamedDownload(deps, caller, download) };
+        return { data: await toDownloadResponse(deps, caller, download) };
       },
     }),
   ];

@@ -12,26 +12,26 @@ const requesterOf = ({ upload, vehicle }: Download) => ({
   userId: upload.requestedBy ?? null,
 });
 
-/** Converts uploads for the caller, with URLs and the names of the users who requested them. */
-export async function toDownloadResponses(
+/** Returns a function that converts these uploads for the caller, with URLs and the names of the requesting users. */
+async function createConverter(deps: ResponseDeps, caller: Caller, downloads: readonly Download[]) {
+  const nameOf = await createUserNaming(deps.records, caller, downloads.map(requesterOf));
+  const urlOf = mediaUrlBuilder(deps, caller.userId);
+  return (download: Download): DownloadResponse => ({
+    ...withUrls(toDownloadEvent(download), urlOf),
+    requested_by_name: nameOf(requesterOf(download)),
+  });
+}
+
+/** Converts uploads for the caller. */
+export const toDownloadResponses = async (
   deps: ResponseDeps,
   caller: Caller,
   downloads: readonly Download[],
-): Promise<DownloadResponse[]> {
-  const nameOf = await createUserNaming(deps.records, caller, downloads.map(requesterOf));
-  const urlOf = mediaUrlBuilder(deps, caller.userId);
-  return downloads.map((download) => ({
-    ...withUrls(toDownloadEvent(download), urlOf),
-    requested_by_name: nameOf(requesterOf(download)),
-  }));
-}
+): Promise<DownloadResponse[]> => downloads.map(await createConverter(deps, caller, downloads));
 
-/** The same for one upload. */
-export async function toNamedDownload(
+/** Converts an upload for the caller. */
+export const toDownloadResponse = async (
   deps: ResponseDeps,
   caller: Caller,
   download: Download,
-): Promise<DownloadResponse> {
-  const [response] = await toDownloadResponses(deps, caller, [download]);
-  return response ?? toDownloadEvent(download);
-}
+): Promise<DownloadResponse> => (await createConverter(deps, caller, [download]))(download);
