@@ -2,7 +2,7 @@ import type { components } from '@fleet/api-client';
 import { Checkbox, Group, NativeSelect, Stack, Text, TextInput } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import { usePreferences } from '../format/preferences-context.ts';
-import { timeZones } from '../format/time-zones.ts';
+import { listTimeZones } from '../format/time-zones.ts';
 
 export type Schedule = components['schemas']['Schedule'];
 
@@ -71,7 +71,7 @@ export function ScheduleFields({ value, error, onChange }: ScheduleFieldsProps) 
           </Group>
           <NativeSelect
             label={t('schedule.zone')}
-            data={timeZones.includes(value.timezone) ? timeZones : [value.timezone, ...timeZones]}
+            data={listTimeZones(value.timezone)}
             value={value.timezone}
             onChange={({ currentTarget }) => onChange({ ...value, timezone: currentTarget.value })}
           />

@@ -31,6 +31,7 @@ export function ResetPage() {
   // The token must not stay in the history or in a shared link.
   useEffect(() => window.history.replaceState(window.history.state, '', '/reset-password'), []);
   useEffect(() => {
+    if (token === '') return setState({ kind: 'refused', text: t('failure.incompleteLink') });
     session
       .checkPasswordToken(token)
       .then((check) => setState({ kind: 'valid', check }))

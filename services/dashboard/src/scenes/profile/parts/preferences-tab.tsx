@@ -2,6 +2,7 @@ import { NativeSelect, Stack, Text } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { type Preferences, usePreferences } from '../../../common/format/preferences-context.ts';
+import { listTimeZones } from '../../../common/format/time-zones.ts';
 import { useSession } from '../../../common/session/session-context.ts';
 import { Failure, Loading } from '../../../common/ui/states.tsx';
 
@@ -10,9 +11,6 @@ const languageNames = [
   { value: 'zh', label: '中文' },
   { value: 'es', label: 'Español' },
 ];
-
-/** Browsers leave `UTC` out of the list. */
-const timeZones = ['UTC', ...Intl.supportedValuesOf('timeZone').filter((zone) => zone !== 'UTC')];
 
 type Change = Partial<
   Pick<
@@ -64,7 +62,7 @@ export function PreferencesTab() {
         { value: '24h', label: '24 h' },
         { value: '12h', label: '12 h' },
       ])}
-      {field('timezone', t('preferences.timezone'), timeZones)}
+      {field('timezone', t('preferences.timezone'), listTimeZones(preferences.timezone))}
       <NativeSelect
         label={t('preferences.density')}
         data={(['compact', 'comfortable'] as const).map((value) => ({

@@ -2,7 +2,7 @@ import { Checkbox, NativeSelect, SimpleGrid, TextInput } from '@mantine/core';
 import type { UseFormReturnType } from '@mantine/form';
 import { useTranslation } from 'react-i18next';
 import { useDrivers, useGroups } from '../../../common/fleet/queries.ts';
-import { timeZones } from '../../../common/format/time-zones.ts';
+import { listTimeZones } from '../../../common/format/time-zones.ts';
 import { fuelTypes, numberFields, textFields, type VehicleForm, vehicleTypes } from './model.ts';
 
 type Form = UseFormReturnType<VehicleForm>;
@@ -38,7 +38,11 @@ export function RecordFields({ form }: { form: Form }) {
           {numberFields.map((field) => (
             <TextInput key={field} label={t(`field.${field}`)} inputMode="decimal" {...form.getInputProps(field)} />
           ))}
-          <NativeSelect label={t('field.timezone')} data={timeZones} {...form.getInputProps('timezone')} />
+          <NativeSelect
+            label={t('field.timezone')}
+            data={listTimeZones(form.values.timezone)}
+            {...form.getInputProps('timezone')}
+          />
           <TextInput
             label={t('field.camera_utc_offset')}
             description={t('settings.offsetHint')}
