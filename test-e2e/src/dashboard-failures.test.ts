@@ -119,6 +119,20 @@ describe.each(pages)('the page %s', (path, requests) => {
   });
 });
 
+describe('a page whose request is not answered', () => {
+  it('offers a retry after 15 seconds, which loads it', async () => {
+    await page.route('**/api/drivers?*', () => undefined);
+    await open('/drivers');
+    const retry = page.getByRole('status').getByRole('button', { name: 'Retry' });
+    await retry.waitFor();
+    expect(await findAccessibilityFaults(page)).toEqual([]);
+    await page.unroute('**/api/drivers?*');
+    await retry.click();
+    await page.getByText('Still loading').waitFor({ state: 'detached' });
+    await page.getByRole('heading', { level: 1 }).waitFor();
+  });
+});
+
 describe('a new version of the page', () => {
   it('is offered when the server no longer has a part of the old one', async () => {
     browser.expectStatus(404);

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { SimulatedTerminal } from '@fleet/terminal-simulator';
 import { waitFor } from '@fleet/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { Locator, Page } from 'playwright-core';
@@ -27,18 +28,25 @@ let page: Page;
 let vehicleId: number;
 let receiver: Server;
 let receivedCount = 0;
+let receiverStatus = 200;
+let terminal: SimulatedTerminal;
 
 beforeAll(async () => {
   receiver = createServer((_request, response) => {
     receivedCount += 1;
-    response.end('ok');
+    response.writeHead(receiverStatus).end('ok');
   }).listen(0, '127.0.0.1');
   await once(receiver, 'listening');
-  harness = await startHarness({ WEBHOOK_ALLOW_HTTP: 'true', WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8' });
+  harness = await startHarness({
+    WEBHOOK_ALLOW_HTTP: 'true',
+    WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8',
+    WEBHOOK_RETRY_WAITS_MS: '200,300',
+    WEBHOOK_SWEEP_MS: '200',
+  });
   dashcams = await Dashcams.open(harness);
   const channels = [{ channel_id: 1, name: 'Front', has_audio: true }];
   const vehicle = { vehicle_no: 'KL07HA0001', name: 'Handy', channels };
-  ({ vehicleId } = await dashcams.create(vehicle, { ...smallVideo, reportIntervalMs: 1_000 }));
+  ({ vehicleId, terminal } = await dashcams.create(vehicle, { ...smallVideo, reportIntervalMs: 1_000 }));
   ({ browser, page } = await openDashboard(harness));
 }, 240_000);
 
@@ -188,9 +196,38 @@ describe('with the keyboard alone', () => {
     await press(row.getByRole('button', { name: 'Resume upload' }));
     await row.getByText(/^Completed/).waitFor();
     expect((await camera.list()).map(({ status }) => status)).toEqual(['completed']);
+    await press(row.getByRole('button', { name: 'Make MP4' }));
+    await row.getByRole('link', { name: 'Download MP4' }).waitFor();
   });
 
-  it('a webhook is added, tested and deleted', async () => {
+  it('a group is created inside another', async () => {
+    await open('/groups');
+    for (const name of ['South depot', 'Kochi']) {
+      await press(page.getByRole('button', { name: 'Add a group' }));
+      await page.locator('[role=dialog] :focus').waitFor();
+      await page.keyboard.type(name);
+      await page.keyboard.press('Enter');
+      await page.getByRole('dialog').waitFor({ state: 'detached' });
+      await page.getByRole('heading', { name, exact: true }).waitFor();
+    }
+    const [south, kochi] = await dashcams.client.listAll('/vehicle-groups?sort=id');
+    expect([south?.['name'], kochi?.['name'], kochi?.['parent_group']]).toEqual([
+      'South depot',
+      'Kochi',
+      south?.['id'],
+    ]);
+  });
+
+  /** Raises an alarm whose delivery fails, and waits for the end of its attempts. */
+  async function failDelivery(alarm: Parameters<SimulatedTerminal['raiseAlarm']>[0], name: RegExp): Promise<void> {
+    receiverStatus = 500;
+    terminal.raiseAlarm(alarm);
+    const delivery = page.getByRole('dialog').last().getByRole('button', { name });
+    await delivery.getByText(/Failed, 3 attempts/).waitFor();
+    receiverStatus = 200;
+  }
+
+  it('a webhook is added, tested, repaired, given a new secret and deleted', async () => {
     await open('/profile/webhooks');
     const dialog = page.getByRole('dialog').last();
     await press(page.getByRole('button', { name: 'Add webhook' }));
@@ -205,7 +242,22 @@ describe('with the keyboard alone', () => {
     await dialog.waitFor({ state: 'detached' });
     await press(page.getByRole('button', { name: 'Deliveries' }));
     await page.getByText('There are no deliveries for these filters').waitFor();
+    await failDelivery('emergency', /SOS/);
+    await press(dialog.getByRole('button', { name: /SOS/ }));
+    await press(dialog.getByRole('button', { name: 'Retry' }));
+    await dialog.getByRole('button', { name: /SOS/ }).getByText('Succeeded').waitFor();
+    await failDelivery('rollover', /rollover/i);
+    await press(dialog.getByRole('button', { name: /^Replay what failed/ }));
+    await dialog
+      .getByRole('button', { name: /rollover/i })
+      .getByText('Succeeded')
+      .waitFor();
     await open('/profile/webhooks');
+    await press(page.getByRole('button', { name: 'New secret' }));
+    await press(dialog.getByRole('button', { name: 'Save' }));
+    await page.getByText(/^whsec_/).waitFor();
+    await press(dialog.getByRole('button', { name: 'I have saved the secret' }));
+    await dialog.waitFor({ state: 'detached' });
     await press(page.getByRole('button', { name: 'Delete', exact: true }));
     await press(dialog.getByRole('button', { name: 'Delete', exact: true }));
     await page.getByText('There are no webhooks yet').waitFor();

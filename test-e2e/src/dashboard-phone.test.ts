@@ -86,16 +86,4 @@ describe('on a phone', () => {
     await firstDay.click({ trial: true });
     expect(await readSidewaysScroll()).toBe(0);
   });
-
-  it('scrolls no page sideways', async () => {
-    const scrolled: string[] = [];
-    const paths = ['/map', '/events', '/video', '/media', '/profile/notifications', '/profile/webhooks', '/support'];
-    for (const path of [...paths, `/vehicles/${vehicleId}`, `/vehicles/${vehicleId}/sharing`]) {
-      await open(path);
-      await page.getByRole('heading', { level: 1 }).waitFor({ state: 'attached' });
-      const pixels = await readSidewaysScroll();
-      if (pixels > 0) scrolled.push(`${path}: ${pixels} px`);
-    }
-    expect(scrolled).toEqual([]);
-  });
 });

@@ -1,5 +1,6 @@
 import { waitFor } from '@fleet/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { MongoClient } from 'mongodb';
 import type { Page } from 'playwright-core';
 import { CuttableProxy } from './testing/cuttable-proxy.ts';
 import { DashboardBrowser, findAccessibilityFaults, pageTimeoutMs } from './testing/dashboard-browser.ts';
@@ -243,6 +244,38 @@ describe('live video of a share page', () => {
     expect(await page.getByRole('button', { name: 'Retry' }).isVisible()).toBe(true);
   });
 
+  it('plays HLS in a browser without Media Source Extensions', async () => {
+    const requested: string[] = [];
+    const guest = await browser.newPage('/share/A1b2C3d4E5f6G7h8I9j0K1');
+    guest.on('request', (request) => requested.push(new URL(request.url()).pathname));
+    await guest.addInitScript('delete globalThis.MediaSource; delete globalThis.ManagedMediaSource;');
+    await guest.goto(`${browser.baseUrl}${(await createLink({ permissions: ['live_video'] })).path}`);
+    await guest.getByRole('button', { name: 'Watch camera 1' }).click();
+    // The pictures come from another origin, so the test cannot read them.
+    const readPlayed = () =>
+      guest.evaluate<number>('document.querySelector("video")?.getVideoPlaybackQuality().totalVideoFrames ?? 0');
+    await waitFor(async () => (await readPlayed()) > 20, 'pictures', pageTimeoutMs);
+    expect(requested.filter((path) => path.endsWith('.flv'))).toEqual([]);
+    expect(requested.some((path) => path.endsWith('.m3u8'))).toBe(true);
+    await guest.close();
+  });
+
+  it('ends when the data budget of the vehicle is spent, and is refused after a retry', async () => {
+    browser.expectStatus(429);
+    const { vehicleId } = await dashcams.create({ name: 'Small budget' });
+    const budget = { vehicle_id: vehicleId, data_budget_mb: 1, over_budget: 'refuse' };
+    await dashcams.client.update('/user-preferences/me', { video: { vehicle_data_budgets: [budget] } });
+    await open(await createLink({ permissions: ['live_video'] }, vehicleId));
+    await watch();
+    await waitForPlaying(video());
+    const spent = page.getByText('The vehicle has used its mobile data of this month.');
+    await spent.waitFor({ timeout: 2 * pageTimeoutMs });
+    const refused = page.waitForResponse((response) => response.status() === 429);
+    await page.getByRole('button', { name: 'Retry' }).click();
+    expect((await refused).request().method()).toBe('POST');
+    await spent.waitFor();
+  });
+
   it('ends when the owner stops the stream, and starts again after a click', async () => {
     await open(await createLink({ permissions: ['location', 'live_video'] }));
     await watch('Watch camera 1');
@@ -258,6 +291,23 @@ describe('live video of a share page', () => {
 });
 
 describe('a share link that has ended', () => {
+  it('ends the open page by its time, with a sentence', async () => {
+    browser.expectStatus(410);
+    const link = await createLink();
+    // The shortest link lasts an hour.
+    const mongo = await MongoClient.connect(harness.product.runtime.backends.mongodb_url);
+    const { matchedCount } = await mongo
+      .db()
+      .collection<{ _id: number }>('share_links')
+      .updateOne({ _id: link.id }, { $set: { expiresAt: new Date(Date.now() + 20_000) } });
+    await mongo.close();
+    expect(matchedCount).toBe(1);
+    await open(link);
+    await page.getByText(/^Updated/).waitFor();
+    await page.getByRole('heading', { name: 'This link has ended: its time is over.' }).waitFor();
+    expect(await page.locator('canvas, video').count()).toBe(0);
+  });
+
   it('ends the page and its video with a sentence when it is revoked', async () => {
     browser.expectStatus(410);
     const link = await createLink({ permissions: ['location', 'live_video'] });

@@ -1,0 +1,180 @@
+import { waitFor } from '@fleet/testing';
+import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import type { Page } from 'playwright-core';
+import {
+  type DashboardBrowser,
+  findAccessibilityFaults,
+  openDashboard,
+  pageTimeoutMs,
+} from './testing/dashboard-browser.ts';
+import { takePictures } from './testing/dashboard-pictures.ts';
+import { type Dashcam, Dashcams } from './testing/dashcams.ts';
+import { leaseHarness, type ProductHarness } from './testing/harness.ts';
+import { sendPastDrive } from './testing/past-drive.ts';
+
+// A browser with software rendering on a busy machine.
+jest.setTimeout(600_000);
+
+const desktop = { width: 1280, height: 800 };
+const phone = { width: 390, height: 844 };
+const dayMs = 86_400_000;
+const zone = { timezone: 'Asia/Kolkata', camera_utc_offset: '+08:00' };
+const yesterday = new Date(Date.now() + 19_800_000 - dayMs).toISOString().slice(0, 10);
+const atClock = (time: string): number => Date.parse(`${yesterday}T${time}+05:30`);
+const place = { latitude: 9.93, longitude: 76.26 };
+
+let harness: ProductHarness;
+let truck: Dashcam;
+let browser: DashboardBrowser;
+let page: Page;
+/** Ids in the addresses of pages. */
+const ids = { driver: 0, group: 0, route: 0, slug: '' };
+
+beforeAll(async () => {
+  harness = await leaseHarness();
+  const dashcams = await Dashcams.open(harness);
+  const { client } = dashcams;
+  const drives = { reportIntervalMs: 1_000 };
+  truck = await dashcams.create({ vehicle_no: 'KL07AB1001', name: 'Truck 12', speed_limit_kmh: 60, ...zone }, drives);
+  const van = await dashcams.create({ vehicle_no: 'KL07AB2002', name: 'Van 3', vehicle_type: 'van', ...zone }, drives);
+  const vehicles = [truck.vehicleId, van.vehicleId];
+  const create = async (path: string, record: object) => Number((await client.requestData(path, record)).id);
+  ids.driver = await create('/drivers', {
+    name: 'Asha Verma',
+    license_number: 'KL-0712',
+    license_expiry_date: '2031-06-30',
+    vehicle_ids: [truck.vehicleId],
+  });
+  await create('/drivers', { name: 'Daniel Okafor', license_number: 'KL-0713', license_expiry_date: '2020-01-31' });
+  ids.group = await create('/vehicle-groups', { name: 'Harbour fleet', color: '#1976D2', vehicles });
+  const coordinates = [[place.latitude, place.longitude]];
+  await create('/geofences', { name: 'Harbour', type: 'circle', coordinates, radius_m: 800, vehicles });
+  const waypoints = [
+    { lat: 9.93, lng: 76.26 },
+    { lat: 9.98, lng: 76.29 },
+  ];
+  ids.route = await create('/routes', { name: 'Harbour run', waypoints });
+  const link = await client.requestData('/share-links', {
+    vehicle_id: truck.vehicleId,
+    expires_in_hours: 24,
+    label: 'Delivery 7',
+  });
+  ids.slug = String(link['slug']);
+  await client.requestData('/support-tickets', { subject: 'A camera is dark', message: 'Camera 2 of Truck 12.' });
+  await client.requestData('/users', {
+    name: 'Vera Viewer',
+    email: `vera-pages-${process.pid}@fleet.example`,
+    password: 'correct horse battery',
+    role: 'viewer',
+  });
+  await client.requestData(`/vehicles/${truck.vehicleId}/dashcam-media-capture?wait=60`, {});
+  truck.terminal.raiseAlarm('emergency');
+  const noon = { ...place, driveMinutes: 40, standMinutes: 20 };
+  const count =
+    sendPastDrive(truck.terminal, { ...noon, startMs: atClock('09:00:00') }) +
+    sendPastDrive(truck.terminal, { ...noon, startMs: atClock('13:00:00') });
+  const day = `/vehicles/${truck.vehicleId}/locations?from=${atClock('00:00:00')}&to=${atClock('23:59:59')}`;
+  await waitFor(
+    async () => ((await client.request(day))['data'] as unknown[]).length === count,
+    'the reports of yesterday',
+    pageTimeoutMs,
+  );
+  ({ browser, page } = await openDashboard(harness));
+}, 300_000);
+
+afterAll(async () => {
+  await browser?.close();
+  await harness?.stop();
+}, 90_000);
+
+/** Fails a test whose page had an error, even if the test saw what it waited for. */
+const expectNoFaults = (): void => expect(browser.faults.splice(0)).toEqual([]);
+afterEach(expectNoFaults);
+
+/** Returns how far the page scrolls sideways, in pixels. Tables and maps scroll within themselves. */
+const readSidewaysScroll = (): Promise<number> =>
+  page.evaluate<number>(
+    `Math.max(...[document.documentElement, document.querySelector('main')].filter(Boolean).map(
+      (element) => element.scrollWidth - element.clientWidth))`,
+  );
+
+const vehiclePath = (tab: string) => (): string => `/vehicles/${truck.vehicleId}${tab}`;
+
+/** Every page by the name of its picture, with its address. */
+const pages: readonly (readonly [name: string, path: () => string])[] = [
+  ['map', () => '/map'],
+  ['video', () => `/video?layout=4&tiles=${truck.vehicleId}.1,${truck.vehicleId}.2`],
+  ['events', () => '/events'],
+  ['vehicles', () => '/vehicles'],
+  ['vehicle', vehiclePath('')],
+  ['vehicle-commands', vehiclePath('/commands')],
+  ['vehicle-notifications', vehiclePath('/notifications')],
+  ['vehicle-sharing', vehiclePath('/sharing')],
+  ['vehicle-routes', vehiclePath('/routes')],
+  ['vehicle-settings', vehiclePath('/settings')],
+  ['vehicle-media', vehiclePath('/media?kind=pictures')],
+  ['day', vehiclePath(`/day/${yesterday}`)],
+  ['media', () => '/media?kind=pictures'],
+  ['drivers', () => '/drivers'],
+  ['driver', () => `/drivers/${ids.driver}`],
+  ['groups', () => `/groups/${ids.group}`],
+  ['geofences', () => '/geofences'],
+  ['route', () => `/routes/${ids.route}`],
+  ['sharing', () => '/sharing'],
+  ['devices', () => '/devices'],
+  ['mining', () => '/devices/mining'],
+  ['partners', () => '/devices/partners'],
+  ['messages', () => '/messages'],
+  ['support', () => '/support'],
+  ['users', () => '/account'],
+  ['configuration', () => '/account/configuration'],
+  ['audit', () => '/account/audit'],
+  ['billing', () => '/account/billing'],
+  ['profile', () => '/profile'],
+  ['preferences', () => '/profile/preferences'],
+  ['security', () => '/profile/security'],
+  ['notifications', () => '/profile/notifications'],
+  ['webhooks', () => '/profile/webhooks'],
+  ['share', () => `/share/${ids.slug}`],
+];
+
+/** What a person notices on a page: serious violations of accessibility rules in both themes, and sideways scrolling. */
+interface Inspection {
+  readonly faults: readonly string[];
+  readonly sidewaysPixels: number;
+}
+
+const sound: Inspection = { faults: [], sidewaysPixels: 0 };
+
+/** Opens a page and inspects it in light, in dark and on a phone. */
+async function inspect(name: string, path: string): Promise<Inspection> {
+  await page.goto(`${browser.baseUrl}${path}`);
+  await page.getByRole('heading', { level: 1 }).first().waitFor({ state: 'attached' });
+  await page.locator('.mantine-Loader-root').first().waitFor({ state: 'detached' });
+  const faults: string[] = [];
+  for (const colorScheme of ['dark', 'light'] as const) {
+    await page.emulateMedia({ colorScheme });
+    faults.push(...(await findAccessibilityFaults(page)).map((fault) => `${colorScheme}: ${fault}`));
+  }
+  await page.setViewportSize(phone);
+  const sidewaysPixels = await readSidewaysScroll();
+  await page.setViewportSize(desktop);
+  await takePictures(page, name);
+  return { faults, sidewaysPixels };
+}
+
+describe('in light and dark, and on a phone', () => {
+  it.each(pages)('the page "%s" is accessible and does not scroll sideways', async (name, path) => {
+    expect(await inspect(name, path())).toEqual(sound);
+  });
+
+  it.each([
+    ['login', '/login'],
+    ['register', '/register'],
+    ['reset-password', '/reset-password#token=pr_spent'],
+  ])('so is the page "%s" of a visitor', async (name, path) => {
+    browser.expectStatus(401);
+    await page.context().clearCookies();
+    expect(await inspect(name, path)).toEqual(sound);
+  });
+});
