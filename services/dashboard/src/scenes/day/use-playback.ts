@@ -33,6 +33,8 @@ export function usePlayback({ vehicleId, channelId, playhead, video }: PlaybackO
   const [state, setState] = useState<PlaybackState>({ kind: 'offered' });
   const player = useRef<FlvPlayer | null>(null);
   const mark = useRef<PositionMark | null>(null);
+  /** The recording of the player, and whether it plays the sound. */
+  const opened = useRef<{ readonly playback: Playback; readonly hasSound: boolean } | null>(null);
   /** The recording that this page plays or has played last. */
   const newestId = useRef<string | null>(null);
   const params = { path: { vehicleId } };
@@ -51,6 +53,7 @@ export function usePlayback({ vehicleId, channelId, playhead, video }: PlaybackO
     player.current?.destroy();
     player.current = null;
     mark.current = null;
+    opened.current = null;
     playhead.setSource('track');
   };
   const onEnd = async (ended: Playback): Promise<void> => {
@@ -70,11 +73,12 @@ export function usePlayback({ vehicleId, channelId, playhead, video }: PlaybackO
     playhead.pause();
     setState({ kind: 'busy', playback: other });
   };
-  const watch = (playback: Playback, isOwn: boolean): void => {
-    if (video.current === null) return;
+  const open = (element: HTMLVideoElement, playback: Playback, hasSound: boolean): void => {
     stop();
-    player.current = new FlvPlayer(video.current, {
-      url: playback.ws_flv_url ?? playback.stream_url,
+    opened.current = { playback, hasSound };
+    const url = playback.ws_flv_url ?? playback.stream_url;
+    player.current = new FlvPlayer(element, {
+      url: hasSound ? url : `${url}&audio=none`,
       isRecording: true,
       onEnd: () => void onEnd(playback),
       onUndecodable: (detail) => {
@@ -82,8 +86,12 @@ export function usePlayback({ vehicleId, channelId, playhead, video }: PlaybackO
         setState({ kind: 'failed', error: new Error(detail) });
       },
     });
-    newestId.current = playback.playback_id;
     playhead.setSource('video');
+  };
+  const watch = (playback: Playback, isOwn: boolean): void => {
+    if (video.current === null) return;
+    open(video.current, playback, playback.pace === 1);
+    newestId.current = playback.playback_id;
     playhead.play();
     setState({ kind: 'playing', playback, isOwn });
   };
@@ -120,9 +128,13 @@ export function usePlayback({ vehicleId, channelId, playhead, video }: PlaybackO
     if (event.vehicle_id !== vehicleId || event.channel_id !== channelId) return;
     const known = newestId.current;
     if (known !== null && event.playback.playback_id !== known) void checkOwner(known);
-    if (player.current === null || event.playback.playback_id !== known) return;
-    const { buffered } = video.current ?? {};
-    if (buffered === undefined || buffered.length === 0) return;
+    if (opened.current === null || video.current === null || event.playback.playback_id !== known) return;
+    // Cameras send no sound at other speeds. A browser that expects it would wait for it.
+    const hasSound = event.playback.pace === 1;
+    if (hasSound !== opened.current.hasSound && playhead.state.isPlaying)
+      return open(video.current, opened.current.playback, hasSound);
+    const { buffered } = video.current;
+    if (buffered.length === 0) return;
     const bufferedEnd = buffered.end(buffered.length - 1);
     mark.current = { positionMs: Date.parse(event.playback.position), bufferedEnd, pace: event.playback.pace };
   });

@@ -65,7 +65,9 @@ export class GuestVideo {
 
   /** Handles a change of the camera's stream: the owner stopped it, or the data budget is spent. */
   onStreamChange(change: StreamChange): void {
-    const fault = this.#hasPlayed && !this.#isStopped ? toEndFault(change) : null;
+    // The next check of the progress may be later than the end.
+    const hasPlayed = this.#hasPlayed || this.#video.currentTime !== this.#lastTime;
+    const fault = hasPlayed && !this.#isStopped ? toEndFault(change) : null;
     if (fault !== null) this.#fail(fault);
   }
 
