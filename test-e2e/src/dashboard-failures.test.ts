@@ -121,15 +121,17 @@ describe.each(pages)('the page %s', (path, requests) => {
 
 describe('a page whose request is not answered', () => {
   it('offers a retry after 15 seconds, which loads it', async () => {
-    await page.route('**/api/drivers?*', () => undefined);
+    let isResponding = false;
+    await page.route('**/api/drivers?*', (route) => (isResponding ? route.continue() : undefined));
     await open('/drivers');
     const retry = page.getByRole('status').getByRole('button', { name: 'Retry' });
     await retry.waitFor();
     expect(await findAccessibilityFaults(page)).toEqual([]);
-    await page.unroute('**/api/drivers?*');
+    isResponding = true;
     await retry.click();
     await page.getByText('Still loading').waitFor({ state: 'detached' });
     await page.getByRole('heading', { level: 1 }).waitFor();
+    await page.unroute('**/api/drivers?*');
   });
 });
 
