@@ -119,7 +119,7 @@ describe.each(pages)('the page %s', (path, requests) => {
   });
 });
 
-describe('a page whose request is not answered', () => {
+describe('a page whose request gets no response', () => {
   it('offers a retry after 15 seconds, which loads it', async () => {
     let isResponding = false;
     await page.route('**/api/drivers?*', (route) => (isResponding ? route.continue() : undefined));
