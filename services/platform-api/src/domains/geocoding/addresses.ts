@@ -10,6 +10,8 @@ import { type CacheKey, cachedAddress, cachedAddresses, keepAddress, placeKey } 
 type AddressDeps = Pick<Deps, 'database' | 'log' | 'maps'>;
 
 const concurrency = 8;
+/** Largest number of positions whose addresses one request looks up. */
+const maxAddresses = 200;
 
 /** Returns the address of a position from the cache, or from the geocoder, whose result is cached for the account. */
 export async function addressOf(
@@ -42,14 +44,14 @@ async function requestAddress(
 
 /**
  * Returns the addresses of positions, in their order. An address that is not cached takes a token of the geocoding
- * bucket, like a request for it. Once the bucket is empty, the remaining addresses are null.
+ * bucket, like a request for it. Once the bucket is empty, and after 200 positions, the remaining addresses are null.
  */
 export async function addressesOf(
   deps: AddressDeps & Pick<Deps, 'limits'>,
   caller: Caller,
   positions: readonly Position[],
 ): Promise<(string | null)[]> {
-  const byPlace = new Map(positions.map((position) => [placeKey(position), position]));
+  const byPlace = new Map(positions.slice(0, maxAddresses).map((position) => [placeKey(position), position]));
   const found = deps.maps.hasGeocoder
     ? await cachedAddresses(deps.database, caller, [...byPlace.keys()])
     : new Map<string, string>();
@@ -63,7 +65,7 @@ export async function addressesOf(
     });
     if ((await Promise.all(lookUps)).includes(false)) break;
   }
-  return positions.map((position) => found.get(placeKey(position)) ?? null);
+  return positions.map((position, at) => (at < maxAddresses ? (found.get(placeKey(position)) ?? null) : null));
 }
 
 async function takeToken({ limits }: Pick<Deps, 'limits'>, caller: Caller): Promise<boolean> {

@@ -53,16 +53,16 @@ export async function geofencesAt(deps: Store, caller: Caller, position: Positio
       'bounds.maxLng': { $gte: longitude + offset },
     })),
   });
-  return candidates
-    .filter((geofence) => contains(geofence, position))
-    .sort((a, b) => a.areaM2 - b.areaM2 || a._id - b._id);
+  return candidates.filter((geofence) => contains(geofence, position)).sort(bySize);
 }
 
-/** Returns a function for the ids of the geofences that the caller may see and that contain a position, by size. */
+const bySize = (a: Geofence, b: Geofence): number => a.areaM2 - b.areaM2 || a._id - b._id;
+
+/** Returns a function that finds the visible geofences that contain a position: their ids, the smallest first. */
 export async function createGeofenceFinder(deps: Store, caller: Caller): Promise<(position: Position) => number[]> {
   const visible = await geofenceCollection(deps.records).all(caller, await visibilityFilter(deps, caller));
-  const bySize = visible.toSorted((a, b) => a.areaM2 - b.areaM2 || a._id - b._id);
-  return (position) => bySize.filter((geofence) => contains(geofence, position)).map(({ _id }) => _id);
+  const sorted = visible.toSorted(bySize);
+  return (position) => sorted.filter((geofence) => contains(geofence, position)).map(({ _id }) => _id);
 }
 
 /** Returns the names of the geofences that the caller may see, each with a position in its middle. */

@@ -64,16 +64,13 @@ export async function latestLocations(
   return query.address === true ? withAddresses(deps, caller, newest) : newest;
 }
 
-/** Largest number of addresses that one request looks up, those of the newest positions. */
-const maxAddresses = 200;
-
 async function withAddresses(
   deps: AddressDeps,
   caller: Caller,
   locations: LocationResponse[],
 ): Promise<LocationResponse[]> {
   const positions = locations.map(({ latitude, longitude }) => [latitude, longitude] as const);
-  const addresses = await addressesOf(deps, caller, positions.slice(0, maxAddresses));
+  const addresses = await addressesOf(deps, caller, positions);
   return locations.map((location, i) => ({ ...location, address: addresses[i] ?? null }));
 }
 

@@ -5,9 +5,6 @@ import { addressesOf } from '../geocoding/addresses.ts';
 import { createGeofenceFinder } from '../geofences/queries.ts';
 import type { StopResponse, TripResponse } from './schema.ts';
 
-/** Largest number of addresses that one request looks up. */
-const maxAddresses = 200;
-
 /** Returns the places where a vehicle stood between its trips, without addresses. */
 export async function stopsBetween(
   deps: Pick<Deps, 'records'>,
@@ -39,7 +36,7 @@ export async function withAddresses(
   stops: readonly StopResponse[],
 ): Promise<{ readonly trips: TripResponse[]; readonly stops: StopResponse[] }> {
   const places: Place[] = [...stops, ...trips.flatMap(({ start, end }) => (end === null ? [start] : [start, end]))];
-  const positions = places.slice(0, maxAddresses).map(({ latitude, longitude }): Position => [latitude, longitude]);
+  const positions = places.map(({ latitude, longitude }): Position => [latitude, longitude]);
   const found = await addressesOf(deps, caller, positions);
   const addresses = new Map(places.map((place, at) => [place, found[at] ?? null]));
   const name = <T extends Place>(place: T): T => ({ ...place, address: addresses.get(place) ?? null });
