@@ -33,6 +33,7 @@ function toSpeedRows(fixes: readonly Fix[]): readonly { readonly timeMs: number;
 export function DayLists({ timeZone, fixes, states, stops, events, onSeek }: DayListsProps) {
   const { t } = useTranslation('day');
   const format = useFormat();
+  const geofenceNames = new Map(useGeofences().data?.map(({ id, name }) => [id, name]));
   const time = (timeMs: number) => (
     <button type="button" className="day-time" onClick={() => onSeek(timeMs)}>
       {formatClockTime(timeMs, timeZone)}
@@ -63,7 +64,7 @@ export function DayLists({ timeZone, fixes, states, stops, events, onSeek }: Day
             <li key={stop.fromMs}>
               {time(stop.fromMs)}
               <span>{formatDuration(stop.toMs - stop.fromMs)}</span>
-              <StopPlace stop={stop} />
+              <span>{describePlace(stop, geofenceNames)}</span>
             </li>
           ))}
         </ul>
@@ -95,10 +96,10 @@ export function DayLists({ timeZone, fixes, states, stops, events, onSeek }: Day
   );
 }
 
-/** Shows where a vehicle stood: the geofences and the address, or else the position. */
-function StopPlace({ stop }: { stop: Stop }) {
+/** Returns where a vehicle stood: the geofences and the address, or else the position. */
+function describePlace(stop: Stop, geofenceNames: ReadonlyMap<number, string>): string {
   const { geofenceIds, address, latitude, longitude } = stop;
-  const names = new Map(useGeofences().data?.map(({ id, name }) => [id, name]));
-  const places = [...geofenceIds.flatMap((id) => names.get(id) ?? []), ...(address === null ? [] : [address])];
-  return <span>{places.length > 0 ? places.join(', ') : `${latitude.toFixed(5)}, ${longitude.toFixed(5)}`}</span>;
+  const names = geofenceIds.flatMap((id) => geofenceNames.get(id) ?? []);
+  const places = address === null ? names : [...names, address];
+  return places.length > 0 ? places.join(', ') : `${latitude.toFixed(5)}, ${longitude.toFixed(5)}`;
 }
