@@ -1,7 +1,12 @@
 import type { SimulatedTerminal } from '@fleet/terminal-simulator';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { Page } from 'playwright-core';
-import { type DashboardBrowser, findAccessibilityFaults, openDashboard } from './testing/dashboard-browser.ts';
+import {
+  type DashboardBrowser,
+  findAccessibilityFaults,
+  openDashboard,
+  readSidewaysScroll,
+} from './testing/dashboard-browser.ts';
 import { leaseHarness, type ProductHarness, uniquePhone } from './testing/harness.ts';
 import { PlatformClient, type RegisteredAccount } from './testing/platform-client.ts';
 
@@ -36,19 +41,12 @@ const expectNoFaults = (): void => expect(browser.faults.splice(0)).toEqual([]);
 afterEach(expectNoFaults);
 
 const open = (path: string) => page.goto(`${browser.baseUrl}${path}`);
-/** Returns how far the page scrolls sideways, in pixels. Tables and maps scroll within themselves. */
-const readSidewaysScroll = (): Promise<number> =>
-  page.evaluate<number>(
-    `Math.max(...[document.documentElement, document.querySelector('main')].map(
-      (element) => element.scrollWidth - element.clientWidth))`,
-  );
-
 describe('on a phone', () => {
   it('finds a vehicle, and opens its page', async () => {
     await open('/vehicles');
     await page.getByRole('link', { name: 'KL07PH0001' }).click();
     await page.getByRole('heading', { level: 1 }).getByText('KL07PH0001').waitFor();
-    expect(await readSidewaysScroll()).toBe(0);
+    expect(await readSidewaysScroll(page)).toBe(0);
   });
 
   it('acknowledges an event', async () => {
@@ -60,7 +58,7 @@ describe('on a phone', () => {
     const details = page.getByRole('article', { name: 'Event' });
     // The list makes room for the event.
     await row.waitFor({ state: 'hidden' });
-    expect(await readSidewaysScroll()).toBe(0);
+    expect(await readSidewaysScroll(page)).toBe(0);
     expect(await findAccessibilityFaults(page)).toEqual([]);
     await details.getByRole('button', { name: 'Acknowledge' }).click();
     await details.getByText(/^Acknowledged by Owner, /).waitFor();
@@ -78,12 +76,12 @@ describe('on a phone', () => {
       await open(path);
       // A trial fails if another element covers the button.
       for (const name of names) await page.getByRole('button', { name, exact: true }).click({ trial: true });
-      expect(await readSidewaysScroll()).toBe(0);
+      expect(await readSidewaysScroll(page)).toBe(0);
       expect(await findAccessibilityFaults(page)).toEqual([]);
     }
     await page.getByRole('button', { name: 'Days with data' }).click();
     const firstDay = page.getByRole('grid', { name: 'Days of the month' }).getByRole('button').first();
     await firstDay.click({ trial: true });
-    expect(await readSidewaysScroll()).toBe(0);
+    expect(await readSidewaysScroll(page)).toBe(0);
   });
 });

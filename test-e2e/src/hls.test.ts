@@ -50,6 +50,7 @@ describe('HLS of live video', () => {
     expect(video.width).toBeGreaterThan(0);
     expect(audio).toEqual({ codec: 'aac' });
     const pictures = await playHls(url, 30);
+    expect(pictures).toHaveLength(30);
     await expectSentPictures(pictures, dashcam);
   });
 

@@ -134,6 +134,13 @@ export async function logIn(page: Page, user: { email: string; password: string 
   await page.getByRole('list', { name: 'Vehicles' }).or(page.getByText('There are no vehicles yet')).waitFor();
 }
 
+/** Returns how far a page scrolls sideways, in pixels. Tables and maps scroll within themselves. */
+export const readSidewaysScroll = (page: Page): Promise<number> =>
+  page.evaluate<number>(
+    `Math.max(...[document.documentElement, document.querySelector('main')].filter(Boolean).map(
+      (element) => element.scrollWidth - element.clientWidth))`,
+  );
+
 const settledMs = 5_000;
 
 /**
