@@ -174,6 +174,7 @@ function createFaults(product, fleets, { logIn, register }, disk) {
     },
   });
   const silent = createTerminal(product, '139000099999');
+  const { base_url: base, demo } = product.runtime;
   let undelivered = [];
   const command = `/realtime/control-stream?imei=${silent.phone}&channel=1&ctrl_instruction=2`;
   return {
@@ -183,6 +184,15 @@ function createFaults(product, fleets, { logIn, register }, disk) {
     StoreSlow: throttled('nats', 1_800),
     BackendUnavailable: stopped('mongodb'),
     RedisOperationsFail: stopped('redis'),
+    // Log-ins need the database.
+    HttpErrors: {
+      ...stopped('mongodb'),
+      pulse: async () => {
+        const headers = { 'content-type': 'application/json' };
+        const body = JSON.stringify({ identifier: demo.email, password: demo.password });
+        await fetch(`${base}/api/auth/login`, { method: 'POST', headers, body }).then((response) => response.text());
+      },
+    },
     EventLoopSlow: throttled('platform-api', 1_200),
     ProcessRestarts: {
       pulse: async () => {
@@ -196,9 +206,9 @@ function createFaults(product, fleets, { logIn, register }, disk) {
         await startVehicle(await logIn(), silent);
       },
       pulse: async () => {
-        await fetch(`${product.runtime.base_url}/api/v1${command}`, {
-          headers: { 'x-api-key': product.runtime.demo.api_key },
-        }).then((response) => response.text());
+        await fetch(`${base}/api/v1${command}`, { headers: { 'x-api-key': demo.api_key } }).then((response) =>
+          response.text(),
+        );
       },
       end: async () => silent.stop(),
     },

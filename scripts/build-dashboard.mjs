@@ -19,6 +19,7 @@ function fingerprintOfSources() {
     import.meta.filename,
     join(root, 'pnpm-lock.yaml'),
     ...['index.html', 'share.html', 'vite.config.ts', 'package.json'].map((name) => join(folder, name)),
+    join(root, 'services', 'platform-api', 'data', 'places.tsv'),
     ...listFiles(join(folder, 'src')),
     ...listFiles(join(root, 'libs', 'api-client', 'dist')).filter((path) => path.endsWith('.js')),
   ];

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import react from '@vitejs/plugin-react';
 import { defineConfig, type Plugin, type Rolldown } from 'vite';
@@ -16,6 +17,24 @@ const sharePage: Plugin = {
       if (request.url?.startsWith('/share/') === true) request.url = '/share.html';
       next();
     });
+  },
+};
+
+const citiesQuery = '?cities';
+const minPopulation = 100_000;
+
+/** Turns the places of the embedded geocoder into the cities that a map of the world names. */
+const cities: Plugin = {
+  name: 'cities',
+  enforce: 'pre',
+  load: (id) => {
+    if (!id.endsWith(citiesQuery)) return null;
+    const [, ...lines] = readFileSync(id.slice(0, -citiesQuery.length), 'utf8').trimEnd().split('\n');
+    const rows = lines.map((line) => {
+      const [name, , , latitude, longitude, population] = line.split('\t');
+      return [name, Number(longitude), Number(latitude), Number(population)] as const;
+    });
+    return `export default ${JSON.stringify(rows.filter(([, , , population]) => population >= minPopulation))};`;
   },
 };
 
@@ -48,7 +67,7 @@ const controls = /\/node_modules\/(?:@mantine|@floating-ui|@tabler|react-remove-
 const minPagesOfControl = 6;
 
 export default defineConfig({
-  plugins: [react(), sharePage],
+  plugins: [react(), sharePage, cities],
   build: {
     outDir: 'dist/app',
     emptyOutDir: true,

@@ -3449,6 +3449,8 @@ export type components = {
             has_demo_menu: boolean;
             ws_url: string;
             video_url: string;
+            /** @description Base maps, the first of which is shown at first. Without one the page shows its offline map. */
+            map_sources: components["schemas"]["MapSource"][];
             languages: string[];
             /** @description Whether visitors may register an account. */
             signup_enabled: boolean;
@@ -3960,6 +3962,39 @@ export type components = {
             timestamp: number;
             /** @description Time of the server, in milliseconds since 1970. */
             server_timestamp: number;
+        };
+        MapSource: {
+            /** @description Name that users see. */
+            name: string;
+            /** @description Tiles of images; vector tiles in the Protomaps schema; a PMTiles archive of either; or a MapLibre style. */
+            type: "raster" | "vector" | "pmtiles" | "style";
+            /** @description Address of the archive or the style, or of tiles with `{z}`, `{x}` and `{y}`. */
+            url: string;
+            /**
+             * @description Text that the provider requires on the map.
+             * @default
+             */
+            attribution: string;
+            /**
+             * @description Highest zoom level that has tiles.
+             * @default 19
+             */
+            max_zoom: number;
+            /**
+             * @description Width of a tile of images in pixels.
+             * @default 256
+             */
+            tile_size: 256 | 512;
+            /**
+             * @description Coordinates of the tiles: GCJ-02 is that of Chinese providers.
+             * @default wgs84
+             */
+            coordinate_system: "wgs84" | "gcj02";
+            /**
+             * @description Further origins that the browser loads from, such as the hosts of tiles and sprites of a style.
+             * @default []
+             */
+            origins: string[];
         };
         Me: {
             id: number;
@@ -37742,6 +37777,17 @@ export interface operations {
                      *         "has_demo_menu": false,
                      *         "ws_url": "wss://fleet.example.com/ws",
                      *         "video_url": "https://video.fleet.example.com",
+                     *         "map_sources": [
+                     *           {
+                     *             "type": "raster",
+                     *             "url": "https://fleet.example.com/api/dashcam-media/611/file?user=5&expires=1769876130&signature=c2lnbmF0dXJl",
+                     *             "attribution": "",
+                     *             "max_zoom": 19,
+                     *             "tile_size": 256,
+                     *             "coordinate_system": "wgs84",
+                     *             "origins": []
+                     *           }
+                     *         ],
                      *         "languages": [
                      *           "en",
                      *           "zh",

@@ -1,3 +1,5 @@
+import type { components } from '@fleet/api-client';
+
 /** Settings of the installation, which the server writes into the page. */
 interface DashboardConfig {
   readonly product_name: string;
@@ -5,6 +7,8 @@ interface DashboardConfig {
   readonly has_demo_menu: boolean;
   readonly ws_url: string;
   readonly video_url: string;
+  /** Base maps beside the offline map. */
+  readonly map_sources: readonly components['schemas']['MapSource'][];
   /** Whether visitors may register an account. */
   readonly signup_enabled: boolean;
   /** Whether users can log in with a code by SMS. */
@@ -18,6 +22,7 @@ const developmentConfig: DashboardConfig = {
   has_demo_menu: false,
   ws_url: '',
   video_url: '',
+  map_sources: [],
   signup_enabled: false,
   one_time_codes: true,
   mail: true,

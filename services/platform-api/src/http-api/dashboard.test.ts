@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import express from 'express';
+import type { DashboardConfig } from '../domains/dashboard-config/schema.ts';
 import { pageRoutes, serveDashboard, shareRoute } from './dashboard.ts';
 
 const page =
@@ -15,6 +16,7 @@ const config = {
   has_demo_menu: false,
   ws_url: 'wss://fleet.example/ws',
   video_url: 'https://video.example',
+  map_sources: [],
   languages: ['en'],
   signup_enabled: false,
   one_time_codes: true,
@@ -45,6 +47,15 @@ afterAll(() => {
   server.close();
   rmSync(folder, { recursive: true });
 });
+
+/** Serves the page with other settings and returns its policy. */
+async function readPolicy(settings: DashboardConfig): Promise<string> {
+  const other = express().use(serveDashboard(folder, settings)).listen(0, '127.0.0.1');
+  await new Promise((resolve) => other.once('listening', resolve));
+  const response = await fetch(`http://127.0.0.1:${(other.address() as AddressInfo).port}`);
+  other.close();
+  return response.headers.get('content-security-policy') ?? '';
+}
 
 describe('the dashboard', () => {
   it('responds with the page at the base URL and at every route of the page', async () => {
@@ -80,6 +91,23 @@ describe('the dashboard', () => {
     expect(await first.text()).toContain(`nonce="${nonce}"`);
     expect(second.headers.get('content-security-policy')).not.toContain(nonce);
     expect(first.headers.get('cache-control')).toBe('no-store');
+  });
+
+  it('allows the origins of base maps for images and data, and no other', async () => {
+    const source = {
+      name: 'Streets',
+      type: 'style' as const,
+      url: 'https://maps.example/{z}/style.json',
+      attribution: '',
+      max_zoom: 19,
+      tile_size: 256 as const,
+      coordinate_system: 'wgs84' as const,
+      origins: ['https://tiles.example:8443'],
+    };
+    const policy = await readPolicy({ ...config, map_sources: [source] });
+    expect(policy).toContain("img-src 'self' data: blob: https://maps.example https://tiles.example:8443;");
+    expect(policy).toContain('wss://video.example https://maps.example https://tiles.example:8443;');
+    expect(policy).toContain("script-src 'self';");
   });
 
   it('writes its settings into the page, and no text of them ends the script element', async () => {

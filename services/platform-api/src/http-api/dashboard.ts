@@ -32,8 +32,17 @@ export const pageRoutes = [
 
 const originOf = (url: string): string => new URL(url).origin;
 
-/** Returns the policy of the page: scripts only from this origin, styles only with the nonce of the response. */
-function contentSecurityPolicy({ ws_url: wsUrl, video_url: videoUrl }: DashboardConfig, nonce: string): string {
+/** Returns the origins of base maps. */
+const mapOrigins = ({ map_sources: sources }: DashboardConfig): ReadonlySet<string> =>
+  new Set(sources.flatMap(({ url, origins }) => [originOf(url), ...origins]));
+
+/**
+ * Returns the policy of the page: scripts only from this origin, styles only with the nonce of the response, data also
+ * from the websocket, the video service and base maps.
+ */
+function contentSecurityPolicy(config: DashboardConfig, nonce: string): string {
+  const { ws_url: wsUrl, video_url: videoUrl } = config;
+  const maps = [...mapOrigins(config)];
   const video = originOf(videoUrl);
   const ws = originOf(wsUrl.replace(/^http/, 'ws'));
   const videoWs = video.replace(/^http/, 'ws');
@@ -42,9 +51,9 @@ function contentSecurityPolicy({ ws_url: wsUrl, video_url: videoUrl }: Dashboard
     "script-src 'self'",
     "worker-src 'self'",
     `style-src 'self' 'nonce-${nonce}'`,
-    "img-src 'self' data: blob:",
+    ["img-src 'self' data: blob:", ...maps].join(' '),
     `media-src 'self' blob: ${video}`,
-    `connect-src 'self' ${ws} ${video} ${videoWs}`,
+    ["connect-src 'self'", ws, video, videoWs, ...maps].join(' '),
     "font-src 'self'",
     "manifest-src 'self'",
     "form-action 'self'",

@@ -1,4 +1,5 @@
 import { type ConfigOf, envSchema, invalidConfigError } from '@fleet/service-kit';
+import { readMapSources } from './map-sources.ts';
 
 const url = { type: 'string', optional: true, pattern: '^https?://[^\\s]+$' } as const;
 const timeout = { type: 'integer', minimum: 1, maximum: 20_000, default: 3_000 } as const;
@@ -57,6 +58,12 @@ export const mapSettings = envSchema({
     description:
       'GeoJSON LineStrings of roads, with the optional properties `name`, `maxspeed`, `oneway`; read at first use',
   },
+  MAP_SOURCES: {
+    type: 'string',
+    optional: true,
+    description:
+      'base maps of the dashboard beside its own offline map, as a JSON array (docs/reference/maps.md); the first is shown at first',
+  },
 });
 
 /** The parsed settings. */
@@ -67,9 +74,10 @@ const roles = ['GEOCODER', 'SUGGESTER', 'ROUTER', 'MATCHER'] as const;
 /** A role that an external provider can have. */
 export type MapRole = (typeof roles)[number];
 
-/** Throws a ConfigError if a provider is set without its URL. */
+/** Throws a ConfigError if a provider is set without its URL, or if MAP_SOURCES is invalid. */
 export function checkMapSettings(settings: MapSettings): void {
   const missing = roles.filter((role) => settings[role] !== 'embedded' && settings[`${role}_URL`] === undefined);
   if (missing.length > 0)
     throw invalidConfigError(missing.map((role) => `${role}=${settings[role]} needs ${role}_URL`));
+  readMapSources(settings.MAP_SOURCES);
 }

@@ -1,4 +1,4 @@
-import type { FeatureCollection } from 'geojson';
+import type { Feature, FeatureCollection } from 'geojson';
 import type { StyleSpecification } from 'maplibre-gl';
 import { feature } from 'topojson-client';
 import type { GeometryCollection, Topology } from 'topojson-specification';
@@ -20,10 +20,35 @@ async function loadCountries(): Promise<FeatureCollection> {
 /** Returns the borders of all countries, which are part of the build: the map works without the internet. */
 export const getCountries = (): Promise<FeatureCollection> => (countries ??= loadCountries());
 
-/** Returns the style of the offline base map: land, water and borders in the colours of the theme. */
+let cities: Promise<FeatureCollection> | undefined;
+
+async function loadCities(): Promise<FeatureCollection> {
+  const { default: rows } = await import('../../../../platform-api/data/places.tsv?cities');
+  const features = rows.map(
+    ([name, longitude, latitude, population]): Feature => ({
+      type: 'Feature',
+      properties: { name, population },
+      geometry: { type: 'Point', coordinates: [longitude, latitude] },
+    }),
+  );
+  return { type: 'FeatureCollection', features };
+}
+
+/** Returns the cities of 100,000 people and more, which are part of the build too. */
+export const getCities = (): Promise<FeatureCollection> => (cities ??= loadCities());
+
+const baseLayerIds: ReadonlySet<string> = new Set(['water', 'land', 'borders', 'cities']);
+
+/** Returns whether a layer is part of the offline base map. */
+export const isBaseLayer = (id: string): boolean => baseLayerIds.has(id);
+
+/** Returns the style of the offline base map: land, water, borders and cities in the colours of the theme. */
 export const createBaseStyle = (colors: ThemeColors, data: FeatureCollection): StyleSpecification => ({
   version: 8,
-  sources: { countries: { type: 'geojson', data, attribution: 'Natural Earth' } },
+  sources: {
+    countries: { type: 'geojson', data, attribution: 'Natural Earth' },
+    cities: { type: 'geojson', data: { type: 'FeatureCollection', features: [] }, attribution: 'GeoNames' },
+  },
   layers: [
     { id: 'water', type: 'background', paint: { 'background-color': colors.water } },
     { id: 'land', type: 'fill', source: 'countries', paint: { 'fill-color': colors.land } },
@@ -32,6 +57,20 @@ export const createBaseStyle = (colors: ThemeColors, data: FeatureCollection): S
       type: 'line',
       source: 'countries',
       paint: { 'line-color': colors.border, 'line-width': ['interpolate', ['linear'], ['zoom'], 2, 0.5, 10, 2] },
+    },
+    {
+      id: 'cities',
+      type: 'symbol',
+      source: 'cities',
+      // The whole world has place for the largest cities only.
+      filter: ['>=', ['get', 'population'], ['step', ['zoom'], 5e6, 3, 2e6, 4, 1e6, 5, 5e5, 6, 2e5, 8, 0]],
+      layout: {
+        'text-field': ['get', 'name'],
+        'text-font': ['sans-serif'],
+        'text-size': ['step', ['get', 'population'], 11, 1e6, 12, 5e6, 13],
+        'symbol-sort-key': ['-', ['get', 'population']],
+      },
+      paint: { 'text-color': colors.mutedText, 'text-halo-color': colors.land, 'text-halo-width': 1 },
     },
   ],
 });

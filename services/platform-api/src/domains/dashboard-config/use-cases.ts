@@ -1,3 +1,4 @@
+import { readMapSources } from '../../maps/map-sources.ts';
 import type { Deps } from '../../platform/deps.ts';
 import { websocketUrl } from '../last-positions/websocket-tokens.ts';
 import type { DashboardConfig } from './schema.ts';
@@ -13,6 +14,7 @@ export const createDashboardConfig = ({ config, ownMessages }: ConfigDeps): Dash
   has_demo_menu: config.DEMO_MENU,
   ws_url: websocketUrl(config),
   video_url: config.VIDEO_BASE_URL,
+  map_sources: [...readMapSources(config.MAP_SOURCES)],
   languages: [...languages],
   signup_enabled: config.SIGNUP_ENABLED,
   one_time_codes: config.SMS_PROVIDER !== 'log' || (ownMessages.delivers?.('sms') ?? true),

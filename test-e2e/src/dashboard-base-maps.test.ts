@@ -1,0 +1,144 @@
+import { waitForAssertion } from '@fleet/testing';
+import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import type { Page } from 'playwright-core';
+import {
+  type DashboardBrowser,
+  findAccessibilityFaults,
+  openDashboard,
+  pageTimeoutMs,
+} from './testing/dashboard-browser.ts';
+import { type StartedHarness, startHarness } from './testing/harness.ts';
+import { type Color, MapServer, mapColors } from './testing/map-server.ts';
+
+jest.setTimeout(600_000);
+
+// A position in Shenzhen and the same one in GCJ-02, whose tiles are there 0.0049 degrees further east.
+const zoom = 16;
+const latitude = 22.543847;
+const [wgs84Longitude, gcj02Longitude] = [113.912316, 113.9171764808363];
+/** MapLibre draws tiles of 256 pixels one level further in. */
+const columns = 2 ** (zoom + 1);
+/** The colour of the offline map, whose coarse coast has the position in the sea. */
+const waterColor = [0xdc, 0xe6, 0xee] as const;
+/** The column of the tile that begins just east of the position in GCJ-02, and its first longitude. */
+const eastColumn = Math.ceil(((gcj02Longitude + 180) / 360) * columns);
+const eastLongitude = (eastColumn / columns) * 360 - 180;
+/** The same line in WGS 84: the shift is constant within a few hundred metres. */
+const lineLongitude = eastLongitude - (gcj02Longitude - wgs84Longitude);
+
+let maps: MapServer;
+let harness: StartedHarness;
+let browser: DashboardBrowser;
+let page: Page;
+
+beforeAll(async () => {
+  maps = await MapServer.open();
+  const sources = [
+    { name: 'Streets', type: 'raster', url: `${maps.url}/raster/{z}/{x}/{y}.png`, attribution: 'Streets of Example' },
+    { name: 'Two halves', type: 'raster', url: `${maps.url}/halves-${eastColumn}/{z}/{x}/{y}.png` },
+    {
+      name: 'Two halves of China',
+      type: 'raster',
+      url: `${maps.url}/halves-${eastColumn}/{z}/{x}/{y}.png`,
+      coordinate_system: 'gcj02',
+    },
+    { name: 'Vectors', type: 'vector', url: `${maps.url}/vector/{z}/{x}/{y}.mvt` },
+    { name: 'Archive', type: 'pmtiles', url: `${maps.url}/world.pmtiles` },
+    { name: 'Style', type: 'style', url: `${maps.url}/style.json` },
+    { name: 'Missing', type: 'style', url: `${maps.url}/nothing.json` },
+    { name: 'Missing tiles', type: 'raster', url: `${maps.url}/nothing/{z}/{x}/{y}.png` },
+  ];
+  harness = await startHarness({ MAP_SOURCES: JSON.stringify(sources) });
+  ({ browser, page } = await openDashboard(harness, harness.product.runtime.demo, { pixelRatio: 1 }));
+}, 240_000);
+
+afterAll(async () => {
+  await browser?.close();
+  await harness?.stop();
+  maps?.close();
+}, 90_000);
+
+/** Fails a test whose page had an error, even if the test saw what it waited for. */
+afterEach(() => expect(browser.faults.splice(0)).toEqual([]));
+
+const openAt = (longitude: number, at = zoom) =>
+  page.goto(`${browser.baseUrl}/map?at=${latitude.toFixed(5)},${longitude.toFixed(5)},${at}`);
+const choose = (name: string) => page.getByLabel('Base map').selectOption(name);
+
+/** Returns the colour of the map this far east of its middle, and 60 pixels north of it. */
+async function readColor(eastPx = 0): Promise<Color> {
+  const box = await page.locator('.maplibregl-canvas').boundingBox();
+  if (box === null) throw new Error('The map has no size.');
+  const clip = { x: box.x + box.width / 2 + eastPx, y: box.y + box.height / 2 - 60, width: 1, height: 1 };
+  const png = (await page.screenshot({ clip })).toString('base64');
+  return page.evaluate<Color>(`(async () => {
+    const bytes = Uint8Array.from(atob('${png}'), (letter) => letter.charCodeAt(0));
+    const bitmap = await createImageBitmap(new Blob([bytes], { type: 'image/png' }));
+    const context = new OffscreenCanvas(1, 1).getContext('2d');
+    context.drawImage(bitmap, 0, 0);
+    return [...context.getImageData(0, 0, 1, 1).data.slice(0, 3)];
+  })()`);
+}
+
+/** Matches a colour that differs by a few steps. */
+const near = (color: Color) => color.map((value) => expect.closeTo(value, -1));
+
+describe('the base maps of an installation', () => {
+  it('begin with the first one, with its attribution', async () => {
+    await openAt(wgs84Longitude);
+    await waitForAssertion(async () => expect(await readColor()).toEqual(near(mapColors.west)), pageTimeoutMs);
+    await page.getByText('Streets of Example').waitFor();
+    expect(await page.getByLabel('Base map').inputValue()).toBe('Streets');
+    expect(await findAccessibilityFaults(page)).toEqual([]);
+  });
+
+  it('are drawn where their tiles are', async () => {
+    await openAt(eastLongitude);
+    await choose('Two halves');
+    await waitForAssertion(async () => expect(await readColor(-6)).toEqual(near(mapColors.west)), pageTimeoutMs);
+    await waitForAssertion(async () => expect(await readColor(6)).toEqual(near(mapColors.east)), pageTimeoutMs);
+  });
+
+  it('are moved to their place if their tiles have GCJ-02 coordinates', async () => {
+    await openAt(lineLongitude);
+    await choose('Two halves of China');
+    await waitForAssertion(async () => expect(await readColor(-6)).toEqual(near(mapColors.west)), pageTimeoutMs);
+    await waitForAssertion(async () => expect(await readColor(6)).toEqual(near(mapColors.east)), pageTimeoutMs);
+  });
+
+  it('can be vector tiles in the colours of the theme', async () => {
+    await choose('Vectors');
+    await waitForAssertion(async () => expect(await readColor()).toEqual(near([0xe2, 0xdf, 0xda])), pageTimeoutMs);
+  });
+
+  it('can be a PMTiles archive', async () => {
+    await choose('Archive');
+    await waitForAssertion(async () => expect(await readColor()).toEqual(near(mapColors.archive)), pageTimeoutMs);
+  });
+
+  it('can be a style, which is kept after a reload', async () => {
+    await choose('Style');
+    await waitForAssertion(async () => expect(await readColor()).toEqual(near(mapColors.style)), pageTimeoutMs);
+    await page.reload();
+    await waitForAssertion(async () => expect(await readColor()).toEqual(near(mapColors.style)), pageTimeoutMs);
+    expect(await page.getByLabel('Base map').inputValue()).toBe('Style');
+  });
+
+  it.each(['Missing', 'Missing tiles'])('leave the offline map where one cannot be loaded: %s', async (name) => {
+    browser.expectStatus(500);
+    await choose('Offline map');
+    await waitForAssertion(async () => expect(await readColor()).toEqual(near(waterColor)), pageTimeoutMs);
+    await choose(name);
+    await page.getByText('This map cannot be loaded.').waitFor();
+    await waitForAssertion(async () => expect(await readColor()).toEqual(near(waterColor)), pageTimeoutMs);
+  });
+
+  it('load no fonts and nothing else from other hosts', async () => {
+    const hosts = await page.evaluate<string[]>(
+      "[...new Set(performance.getEntriesByType('resource').map(({ name }) => new URL(name).host))]",
+    );
+    const known = [browser.baseUrl, maps.url].map((url) => new URL(url).host);
+    expect(hosts.filter((host) => !known.includes(host))).toEqual([]);
+    expect(maps.paths.length).toBeGreaterThan(0);
+  });
+});
