@@ -6,13 +6,14 @@
 // Settings: ROUNDS (3), TERMINALS (0: terminals that report each second during the run), BUSY (0: processes that keep a
 // core busy), READY_LIMIT_MS (3000; 10000 with data or load), DELIVERY_LIMIT_MS (15000).
 import { spawn } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { availableParallelism, loadavg } from 'node:os';
 import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { SimulatedTerminal } from '../../libs/terminal-simulator/dist/index.js';
 import { startProduct } from '../local/dist/product.js';
+import { cpuMsOf } from './cpu-time.mjs';
 import { raisedLimits } from './limits.mjs';
 import { machine } from './machine.mjs';
 import { startReceiver } from './webhook-receiver.mjs';
@@ -29,8 +30,6 @@ const target = fileURLToPath(new URL(`../../docs/${document}`, import.meta.url))
 /** The supervisor resets its failure count for a process that has run for this time. */
 const stableAfterMs = 10_500;
 const pollMs = 5;
-/** Unit of CPU times in /proc on Linux. */
-const ticksPerSecond = 100;
 
 /** Arrival times of alarms by terminal number. */
 const arrivals = new Map();
@@ -57,17 +56,6 @@ const outages = [
   ['webhook-dispatcher'],
   ['platform-api', 'platform-telemetry', 'webhook-dispatcher'],
 ];
-
-/** Returns the CPU time of a process in milliseconds; NaN if the system does not report it. */
-function cpuMsOf(pid) {
-  try {
-    const [, fields] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ');
-    const [user, system] = fields.split(' ').slice(11, 13).map(Number);
-    return ((user + system) * 1_000) / ticksPerSecond;
-  } catch {
-    return Number.NaN;
-  }
-}
 
 const isReady = (base) =>
   fetch(`${base}/readyz`, { signal: AbortSignal.timeout(5_000) }).then(

@@ -1,7 +1,6 @@
 // The product on a cluster of one node: the overlay `dev`, the smoke test, and restarts of every service under load.
-import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { runSmokeTest, smokeTerminals } from '../smoke-terminals.mjs';
 import { root } from '../steps.mjs';
 import { backendImages, createBackendImages } from './backend-images.mjs';
 import { requireKubectl } from './control-plane.mjs';
@@ -22,7 +21,6 @@ const workloads = [
 ];
 const backends = ['statefulset/nats', 'statefulset/redis', 'statefulset/mongodb'];
 const rolloutTimeoutMs = 400_000;
-const smokeTerminals = ['138001000001', '138001000002'];
 
 const inNamespace = (cluster, ...args) => requireKubectl(cluster, ['-n', 'fleet', ...args]);
 
@@ -40,37 +38,6 @@ async function startProxy(processes, port) {
     processes.check();
     return (await fetch(`http://127.0.0.1:${port}/api/v1/health`)).ok;
   });
-}
-
-/** Starts two simulated vehicles, and runs the smoke test against the cluster. Throws with its output if it fails. */
-async function runSmokeTest(processes, folder, baseUrl) {
-  const dataDir = join(folder, 'smoke');
-  const report = join(dataDir, 'fleet.json');
-  mkdirSync(dataDir, { recursive: true });
-  const server = ['--host', addresses['jt808-gateway'], '--port', '7808'];
-  const fleet = ['--phones', smokeTerminals.join(','), '--channels', '2', '--report-file', report];
-  const cli = join(root, 'libs', 'terminal-simulator', 'dist', 'cli.js');
-  processes.start('smoke-terminals', process.execPath, [cli, 'fleet', ...server, ...fleet]);
-  const headers = { 'x-api-key': apiKey };
-  for (const imei of smokeTerminals)
-    await waitUntil(`the connection of ${imei}`, async () => {
-      processes.check();
-      return (await fetch(`${baseUrl}/api/v1/health/device?imei=${imei}`, { headers })).ok;
-    });
-  await waitUntil('the report of the terminals', () => existsSync(report));
-  const runtime = {
-    base_url: baseUrl,
-    demo: { api_key: apiKey },
-    simulated_terminals: JSON.parse(readFileSync(report, 'utf8')),
-  };
-  writeFileSync(join(dataDir, 'runtime.json'), JSON.stringify(runtime));
-  const env = { ...process.env, DATA_DIR: dataDir };
-  const { status, stdout, stderr } = spawnSync(process.execPath, ['scripts/smoke.mjs'], {
-    cwd: root,
-    env,
-    encoding: 'utf8',
-  });
-  if (status !== 0) throw new Error(`${stdout}${stderr}`);
 }
 
 /** Returns the address of a Service of the cluster. */
@@ -122,7 +89,9 @@ export async function checkCluster(processes, folder, cluster, check) {
     await waitUntil('the migration', isMigrated, { timeoutMs: rolloutTimeoutMs });
   });
   await startProxy(processes, port);
-  await check('the smoke test passes against the cluster', () => runSmokeTest(processes, folder, baseUrl));
+  await check('the smoke test passes against the cluster', () =>
+    runSmokeTest(processes, folder, { baseUrl, gateway: addresses['jt808-gateway'], apiKey }),
+  );
   const load = new Load({
     baseUrl,
     apiKey,
