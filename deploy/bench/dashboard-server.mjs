@@ -6,39 +6,17 @@ import { createRequire } from 'node:module';
 import { extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
+import { DrivingVehicles } from './dashboard-vehicles.mjs';
 
 const { WebSocketServer } = createRequire(new URL('../../services/platform-api/package.json', import.meta.url))('ws');
 const app = fileURLToPath(new URL('../../services/dashboard/dist/app', import.meta.url));
 const [vehicleCount, updatesPerSecond] = process.argv.slice(2).map(Number);
+const vehicles = new DrivingVehicles(vehicleCount, updatesPerSecond);
 const types = { '.js': 'text/javascript', '.css': 'text/css', '.json': 'application/json', '.html': 'text/html' };
 const columns =
   'vehicle_id vehicle_no name vehicle_type imei group_ids driver_id driver_name channel_ids access permissions state state_since connected latitude longitude speed course ignition gps_valid timestamp open_severity'.split(
     ' ',
   );
-const metresPerDegree = 111_320;
-const startMs = Date.now();
-
-/** Vehicles drive straight ahead in an area of 200 km, and turn around at its border. */
-const vehicles = Array.from({ length: vehicleCount }, (_, index) => ({
-  id: index + 1,
-  latitude: 10 + ((index * 7919) % 10_000) / 5_600,
-  longitude: 76 + ((index * 104_729) % 10_000) / 5_600,
-  course: (index * 37) % 360,
-  speed: index % 10 < 6 ? 30 + (index % 50) : 0,
-  state: index % 10 < 6 ? 'moving' : ['idle', 'stopped', 'stopped', 'offline'][index % 4],
-  atMs: startMs,
-}));
-
-function drive(vehicle, nowMs) {
-  const metres = (vehicle.speed / 3.6) * ((nowMs - vehicle.atMs) / 1_000);
-  const angle = (vehicle.course * Math.PI) / 180;
-  vehicle.latitude += (Math.cos(angle) * metres) / metresPerDegree;
-  vehicle.longitude += (Math.sin(angle) * metres) / metresPerDegree;
-  vehicle.atMs = nowMs;
-  if (Math.abs(vehicle.latitude - 10.9) > 1 || Math.abs(vehicle.longitude - 76.9) > 1)
-    vehicle.course = (vehicle.course + 180) % 360;
-}
-
 const toLocation = ({ id, latitude, longitude, speed, course, state, atMs }) => ({
   imei: String(13_900_000_000 + id),
   vehicle_id: id,
@@ -59,7 +37,7 @@ const toLocation = ({ id, latitude, longitude, speed, course, state, atMs }) => 
   driver_id: id,
   address: null,
   state,
-  state_since: startMs,
+  state_since: vehicles.startMs,
   source: 'jt808',
   backfilled: false,
   timestamp: atMs,
@@ -79,7 +57,7 @@ const toRow = ({ id, latitude, longitude, speed, course, state, atMs }) => [
   'owner',
   ['view', 'live_video', 'history_video', 'notifications', 'commands'],
   state,
-  startMs,
+  vehicles.startMs,
   true,
   latitude,
   longitude,
@@ -111,7 +89,7 @@ const responses = {
   }),
   '/api/fleet': (_port, query) => {
     const sinceMs = Number(query.get('updated_since') ?? 0);
-    const rows = vehicles.filter(({ atMs }) => atMs > sinceMs || sinceMs === 0).map(toRow);
+    const rows = vehicles.all.filter(({ atMs }) => atMs > sinceMs || sinceMs === 0).map(toRow);
     return { data: { columns, rows, removed: [], complete: sinceMs === 0, generated_at: new Date().toISOString() } };
   },
 };
@@ -138,7 +116,12 @@ const server = createServer((request, response) => {
     send(types[extname(file)] ?? 'application/octet-stream', compressFile(file));
     return;
   }
-  const config = { product_name: 'Bench', ws_url: `ws://127.0.0.1:${port}/ws`, video_url: `http://127.0.0.1:${port}` };
+  const config = {
+    product_name: 'Bench',
+    ws_url: `ws://127.0.0.1:${port}/ws`,
+    video_url: `http://127.0.0.1:${port}`,
+    map_sources: [],
+  };
   const html = readFileSync(join(app, 'index.html'), 'utf8').replace('"__CONFIG__"', JSON.stringify(config));
   send('text/html', gzipSync(html));
 });
@@ -155,20 +138,11 @@ sockets.on('connection', (socket) => {
   });
 });
 
-const batchMs = 100;
-let next = 0;
-setInterval(() => {
-  const nowMs = Date.now();
-  const messages = [];
-  for (let count = 0; count < (updatesPerSecond * batchMs) / 1_000; count += 1) {
-    const vehicle = vehicles[next % vehicleCount];
-    next += 1;
-    drive(vehicle, nowMs);
-    messages.push(encode('location', toLocation(vehicle)));
-  }
+vehicles.start((batch) => {
+  const messages = batch.map((vehicle) => encode('location', toLocation(vehicle)));
   const text = JSON.stringify(encode('batch', { messages }));
   for (const socket of sockets.clients) socket.send(text);
-}, batchMs);
+});
 
 function getPort() {
   const address = server.address();

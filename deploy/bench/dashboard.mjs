@@ -1,7 +1,8 @@
 // `npm run bench -- dashboard`: measures the live map in Chromium with 10,000 vehicles at 1,000 positions a second, from a
-// server that speaks the protocol of platform-api. Writes docs/benchmarks-dashboard.md. Settings: VEHICLES (10000),
-// UPDATES (1000 a second), MINUTES (10), CHROMIUM_PATH. Fails if a task of the main thread takes TASK_LIMIT_MS (200) of
-// CPU time or more.
+// server that speaks the protocol of platform-api, and the video wall of a running product. Writes
+// docs/benchmarks-dashboard.md. Settings: VEHICLES (10000), UPDATES (1000 a second), MINUTES (10), CHROMIUM_PATH,
+// TRACCAR_WEB_DIR (the built web client of Traccar, for a comparison). Fails if a task of the main thread takes
+// TASK_LIMIT_MS (200) of CPU time or more.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -9,6 +10,7 @@ import { createRequire } from 'node:module';
 import { loadavg } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { formatTiles, measureTiles } from './dashboard-tiles.mjs';
 import { machine } from './machine.mjs';
 import { traceMainThread } from './main-thread.mjs';
 
@@ -22,15 +24,18 @@ const traceSeconds = 20;
 const panSeconds = 15;
 const mebibyte = 2 ** 20;
 
-const server = spawn(
-  process.execPath,
-  [fileURLToPath(new URL('dashboard-server.mjs', import.meta.url)), String(vehicles), String(updates)],
-  {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  },
-);
-const [port] = await once(server.stdout.setEncoding('utf8'), 'data');
-const url = `http://127.0.0.1:${port.trim()}`;
+/** Built web client of Traccar, which is measured with the same vehicles. */
+const peerFolder = process.env.TRACCAR_WEB_DIR;
+
+/** Starts a server of this folder. Returns its URL. */
+async function startServer(file, ...args) {
+  const path = fileURLToPath(new URL(file, import.meta.url));
+  const server = spawn(process.execPath, [path, ...args.map(String)], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const [port] = await once(server.stdout.setEncoding('utf8'), 'data');
+  return { url: `http://127.0.0.1:${port.trim()}`, stop: () => server.kill() };
+}
+
+const { url, stop: stopServer } = await startServer('dashboard-server.mjs', vehicles, updates);
 const browser = await chromium.launch({
   executablePath: process.env.CHROMIUM_PATH ?? '/usr/bin/chromium',
   headless: true,
@@ -40,6 +45,7 @@ const browser = await chromium.launch({
     '--use-angle=swiftshader',
     '--enable-unsafe-swiftshader',
     '--enable-precise-memory-info',
+    '--autoplay-policy=no-user-gesture-required',
   ],
 });
 const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
@@ -49,7 +55,12 @@ await context.addInitScript("localStorage.setItem('fleet-has-session', '1')");
 try {
   const result = await measure();
   console.table(result.rows);
-  writeFileSync(target, toMarkdown(result));
+  stopServer();
+  const peer = peerFolder === undefined ? undefined : await measurePeer(peerFolder);
+  const tiles = await measureTiles(browser);
+  console.table(tiles.rows);
+  const peerSection = peer === undefined ? '' : `\n${formatPeer(peer, result)}`;
+  writeFileSync(target, `${toMarkdown(result)}${peerSection}\n${formatTiles(tiles)}`);
   console.log(`written: ${target}`);
   if (result.longestCpuMs >= taskLimitMs) {
     console.error(
@@ -59,7 +70,7 @@ try {
   }
 } finally {
   await browser.close();
-  server.kill();
+  stopServer();
 }
 
 async function measure() {
@@ -69,7 +80,13 @@ async function measure() {
   const trace = (run) => traceMainThread(browserSession, run);
   const start = await trace(() => openMap(page));
   await sleep(5_000);
+  if ((await page.locator('.fleet-map-failure').count()) > 0) throw new Error('The map is not shown.');
+  const openMemory = await readMemory(page, session);
   const world = await trace(() => sleep(traceSeconds * 1_000));
+  const panned = { pan: {}, framesPerSecond: 0 };
+  panned.pan = await trace(async () => {
+    panned.framesPerSecond = await panMap(page);
+  });
   await page.goto(`${url}/map?at=10.9,76.9,13.2`);
   await page.getByRole('list', { name: 'Vehicles' }).locator('li').first().waitFor();
   await sleep(5_000);
@@ -85,6 +102,7 @@ async function measure() {
   const phases = {
     'opening the page': start,
     'clusters, at rest': world,
+    'clusters, panning': panned.pan,
     'single vehicles, at rest': city,
     'single vehicles, panning': pan,
   };
@@ -93,6 +111,8 @@ async function measure() {
     load,
     firstPageMs,
     framesPerSecond,
+    panned,
+    openMemory,
     before,
     after,
     longestCpuMs: Math.max(...Object.values(phases).map((each) => each.longestCpuMs)),
@@ -114,6 +134,35 @@ async function measureFirstPage() {
   const firstRowMs = performance.now() - startedMs;
   await page.close();
   return firstRowMs;
+}
+
+/** Measures the web client of Traccar as the page of this product: opening, at rest with the whole fleet, and panning. */
+async function measurePeer(folder) {
+  const server = await startServer('dashboard-peer-server.mjs', folder, vehicles, updates);
+  const page = await context.newPage();
+  try {
+    const session = await context.newCDPSession(page);
+    const trace = (run) => traceMainThread(browserSession, run);
+    const startedMs = performance.now();
+    await page.goto(server.url);
+    await page.getByText('Truck 1', { exact: true }).first().waitFor();
+    const firstPageMs = performance.now() - startedMs;
+    await page.locator('canvas.maplibregl-canvas').waitFor();
+    const start = await trace(() =>
+      page.reload().then(() => page.getByText('Truck 1', { exact: true }).first().waitFor()),
+    );
+    await sleep(5_000);
+    const openMemory = await readMemory(page, session);
+    const rest = await trace(() => sleep(traceSeconds * 1_000));
+    let framesPerSecond = 0;
+    const pan = await trace(async () => {
+      framesPerSecond = await panMap(page);
+    });
+    return { start, rest, pan, firstPageMs, framesPerSecond, openMemory };
+  } finally {
+    await page.close();
+    server.stop();
+  }
 }
 
 /** Drags the map, and returns the frames that the page could draw in each second. */
@@ -147,6 +196,34 @@ async function readProcessMemory() {
     .filter(({ type }) => type === 'renderer')
     .map(({ id }) => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${id}/status`, 'utf8'))?.[1] ?? 0) / 1_024);
   return Math.max(0, ...sizes);
+}
+
+/** Returns the section that compares the page with Traccar's. */
+function formatPeer(peer, { rows, firstPageMs, panned, openMemory }) {
+  const round = (value, digits = 0) => value.toFixed(digits);
+  const ownRows = [rows['opening the page'], rows['clusters, at rest'], panned.pan];
+  const peerRows = [peer.start, peer.rest, peer.pan];
+  const lines = ['opening the page', 'whole fleet, at rest', 'whole fleet, panning'].flatMap((name, at) => {
+    const [own, other] = [ownRows[at], peerRows[at]];
+    const format = ({ longestWallMs, longestCpuMs }) => `${round(longestWallMs)} ms, ${round(longestCpuMs)} ms`;
+    const formatShare = ({ wallShare, cpuShare }) => `${round(wallShare * 100)} %, ${round(cpuShare * 100)} %`;
+    return [
+      `| ${name}: longest task, wall and CPU | ${format(own)} | ${format(other)} |`,
+      `| ${name}: share of the main thread, wall and CPU | ${formatShare(own)} | ${formatShare(other)} |`,
+    ];
+  });
+  return `## Beside the web client of Traccar
+
+The same vehicles, positions and batches, for the web client of Traccar (\`TRACCAR_WEB_DIR\`) with a map of image tiles that cannot be loaded. Both
+pages show the whole fleet.
+
+| figure | this product | Traccar |
+|---|---|---|
+| navigation to the first row of the list | ${round(firstPageMs)} ms | ${round(peer.firstPageMs)} ms |
+${lines.join('\n')}
+| frames per second while panning | ${round(panned.framesPerSecond, 1)} | ${round(peer.framesPerSecond, 1)} |
+| JavaScript heap of the page, memory of its process | ${round(openMemory.heapMiB, 1)} MiB, ${round(openMemory.processMiB)} MiB | ${round(peer.openMemory.heapMiB, 1)} MiB, ${round(peer.openMemory.processMiB)} MiB |
+`;
 }
 
 function toMarkdown({ rows, load, firstPageMs, framesPerSecond, before, after }) {

@@ -49,7 +49,8 @@ describe('a first visit', () => {
     await action.click();
     await page.getByText(`${name}: done`).waitFor();
     await page.getByRole('link', { name: /^Events/ }).click();
-    await page.getByText('SOS').first().waitFor();
+    // The filter of types has the name too.
+    await page.getByText('SOS').filter({ visible: true }).first().waitFor();
     await page.getByText(name).first().waitFor();
   });
 

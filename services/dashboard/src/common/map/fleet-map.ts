@@ -27,6 +27,8 @@ const labelIntervalMs = 500;
 /** The origin of the positions moves with the map, before 32 bits become coarse. */
 const maxOriginDistancePx = 2 ** 17;
 const glideS = 1;
+/** Nobody sees a shorter way: it is drawn once. */
+const minGlidePx = 1;
 const fitPadding = 60;
 const maxFitZoom = 14;
 const selectedZoom = 13;
@@ -211,13 +213,13 @@ export class FleetMap {
     const { columns, marks } = this.#store;
     const motion = { timeS: getFrameTimeS(), glideS: this.#layer.glideS };
     if (columns.length > this.#buffer.length) this.#writeAll();
-    const isVisible = this.#buffer.moveVehicles(slots, columns, marks, this.#emphasis, motion);
+    const way = this.#buffer.moveVehicles(slots, columns, marks, this.#emphasis, motion);
     this.#areLabelsDue = true;
-    this.#layer.invalidate();
     const selectedSlot = this.#emphasis.selectedSlot;
     if (this.#isFollowing && selectedSlot !== undefined && slots.includes(selectedSlot)) this.#follow(selectedSlot);
-    if (!isVisible) return;
-    this.#frames.repaintFor(this.#layer.glideS * 1_000);
+    if (way === undefined) return;
+    if (way * getWorldPx(this.#map) < minGlidePx) this.#frames.repaintSoon();
+    else this.#frames.repaintFor(this.#layer.glideS * 1_000);
   }
 
   #onMarks(marks: FleetMarks): void {
@@ -228,7 +230,6 @@ export class FleetMap {
   #writeAll(): void {
     this.#buffer.writeAll(this.#store.columns, this.#store.marks, this.#emphasis);
     this.#areLabelsDue = true;
-    this.#layer.invalidate();
     this.#map.triggerRepaint();
   }
 
@@ -239,7 +240,6 @@ export class FleetMap {
     const distancePx = Math.max(Math.abs(x - originX), Math.abs(y - originY)) * getWorldPx(this.#map);
     if (distancePx < maxOriginDistancePx) return;
     this.#buffer.moveOrigin([x, y], this.#store.columns, this.#store.marks, this.#emphasis);
-    this.#layer.invalidate();
   }
 
   #onMove(): void {

@@ -5,11 +5,14 @@ const frameIntervalMs = 33;
 const frameShare = 3;
 /** A fast machine waits this long for its display. */
 const displayIntervalMs = 16;
+/** Changes that do not move wait this long for each other. */
+const soonMs = 250;
 
 /** Repaints a map while something moves; less often if a frame takes long. */
 export class FramePacer {
   readonly #map: MapLibreMap;
   #timer: ReturnType<typeof setTimeout> | undefined;
+  #soonTimer: ReturnType<typeof setTimeout> | undefined;
   #endMs = 0;
   #frameMs = 0;
 
@@ -23,8 +26,17 @@ export class FramePacer {
     this.#drawFrames();
   }
 
+  /** Repaints once, a moment from now. */
+  repaintSoon(): void {
+    this.#soonTimer ??= setTimeout(() => {
+      this.#soonTimer = undefined;
+      this.#map.triggerRepaint();
+    }, soonMs);
+  }
+
   stop(): void {
     clearTimeout(this.#timer);
+    clearTimeout(this.#soonTimer);
   }
 
   #drawFrames(): void {

@@ -24,6 +24,14 @@ const at = {
   ring: 10,
 };
 
+/** The part of the world on the screen: its centre relative to the origin, and half of its size, in widths of the world. */
+export interface MarkWindow {
+  readonly centerX: number;
+  readonly centerY: number;
+  readonly halfWidth: number;
+  readonly halfHeight: number;
+}
+
 /** Which vehicle is emphasized. */
 export interface Emphasis {
   readonly selectedSlot: number | undefined;
@@ -36,6 +44,7 @@ export interface Emphasis {
  */
 export class MarkBuffer {
   floats = new Float32Array(markFloats * 256);
+  #visible = new Float32Array(markFloats * 256);
   #slotCount = 0;
   #clusterCount = 0;
   #origin: readonly [number, number] = [0.5, 0.5];
@@ -47,6 +56,28 @@ export class MarkBuffer {
   /** Number of marks, including hidden ones. */
   get length(): number {
     return this.#slotCount + this.#clusterCount;
+  }
+
+  /** Returns the numbers of the marks in a window, which begin or end their way there. */
+  readVisible(window: MarkWindow): Float32Array {
+    if (this.#visible.length < this.floats.length) this.#visible = new Float32Array(this.floats.length);
+    const { floats } = this;
+    const visible = this.#visible;
+    let end = 0;
+    for (let base = 0; base < this.length * markFloats; base += markFloats) {
+      if ((floats[base + at.kind] ?? hidden) < 0) continue;
+      if (!this.#isInside(base + at.toX, window) && !this.#isInside(base + at.fromX, window)) continue;
+      for (let part = 0; part < markFloats; part += 1) visible[end + part] = floats[base + part] ?? 0;
+      end += markFloats;
+    }
+    return visible.subarray(0, end);
+  }
+
+  /** Returns whether the nearest copy of a position is inside a window. */
+  #isInside(offset: number, { centerX, centerY, halfWidth, halfHeight }: MarkWindow): boolean {
+    const x = (this.floats[offset] ?? 0) - centerX;
+    const y = (this.floats[offset + 1] ?? 0) - centerY;
+    return Math.abs(x - Math.round(x)) <= halfWidth && Math.abs(y) <= halfHeight;
   }
 
   /** Moves the origin, and writes every mark again without a motion. */
@@ -67,15 +98,18 @@ export class MarkBuffer {
       this.#writeCluster(this.#slotCount + index, marks.clusters, index * clusterLength);
   }
 
-  /** Lets vehicles glide from where they are drawn to their new positions. Returns whether any of them is visible. */
+  /**
+   * Lets vehicles glide from where they are drawn to their new positions. Returns the longest way of a visible one, as a
+   * part of the width of the world; undefined if none is visible.
+   */
   moveVehicles(
     slots: readonly number[],
     columns: FleetColumns,
     marks: FleetMarks,
     emphasis: Emphasis,
     { timeS, glideS }: { readonly timeS: number; readonly glideS: number },
-  ): boolean {
-    let isVisible = false;
+  ): number | undefined {
+    let longestWay: number | undefined;
     for (const slot of slots) {
       if (slot >= this.#slotCount) continue;
       const base = slot * markFloats;
@@ -88,14 +122,17 @@ export class MarkBuffer {
       const course = floats[base + at.toCourse] ?? 0;
       this.#writeSlot(slot, columns, marks, emphasis);
       const isHidden = (floats[base + at.kind] ?? hidden) < 0;
-      isVisible ||= !isHidden;
-      if (wasHidden || isHidden) continue;
+      if (isHidden) continue;
+      longestWay ??= 0;
+      if (wasHidden) continue;
       floats[base + at.fromX] = x;
       floats[base + at.fromY] = y;
       floats[base + at.fromCourse] = course;
       floats[base + at.startTime] = timeS;
+      const way = Math.max(Math.abs((floats[base + at.toX] ?? 0) - x), Math.abs((floats[base + at.toY] ?? 0) - y));
+      if (way > longestWay) longestWay = way;
     }
-    return isVisible;
+    return longestWay;
   }
 
   #writeSlot(slot: number, columns: FleetColumns, { drawn }: FleetMarks, emphasis: Emphasis): void {

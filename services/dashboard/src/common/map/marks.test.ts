@@ -54,6 +54,45 @@ describe('the marks for the graphics card', () => {
     expect([second[0], second[2]].map((value) => Number(value?.toFixed(3)))).toEqual([0.05, 0.2]);
   });
 
+  it('are drawn if they are in the window, on either side of the date line', () => {
+    const columns = createColumns(-179, 0, 178, 179);
+    columns.flags[3] = flag.isPresent;
+    const buffer = new MarkBuffer();
+    buffer.writeAll(columns, drawAll(4), emphasis);
+    const window = { centerX: toMercatorX(179.5) - 0.5, centerY: 0, halfWidth: 0.01, halfHeight: 0.01 };
+    const readLongitudes = (): number[] => {
+      const visible = buffer.readVisible(window);
+      return Array.from({ length: visible.length / markFloats }, (_, at) =>
+        Math.round((visible[at * markFloats + 2] ?? 0) * 360),
+      );
+    };
+    expect(readLongitudes()).toEqual([-179, 178]);
+    // It leaves the window, and glides from there.
+    columns.longitude[0] = -90;
+    buffer.moveVehicles([0], columns, drawAll(4), emphasis, { timeS: 10, glideS: 1 });
+    expect(readLongitudes()).toEqual([-90, 178]);
+    columns.latitude[2] = 60;
+    buffer.writeAll(columns, drawAll(4), emphasis);
+    expect(buffer.readVisible({ ...window, halfWidth: 0.001 })).toHaveLength(0);
+  });
+
+  it('have the longest way of those that are visible', () => {
+    const columns = createColumns(0, 10, 20);
+    const marks = drawAll(3);
+    const buffer = new MarkBuffer();
+    buffer.writeAll(columns, marks, emphasis);
+    const move = (slots: readonly number[], ...longitudes: readonly number[]): number | undefined => {
+      longitudes.forEach((longitude, slot) => {
+        columns.longitude[slot] = longitude;
+      });
+      return buffer.moveVehicles(slots, columns, marks, emphasis, { timeS: 10, glideS: 0 });
+    };
+    expect(move([0, 1], 3.6, 17.2, 20)).toBeCloseTo(0.02, 6);
+    expect(move([0, 1], 3.6, 17.2, 20)).toBe(0);
+    marks.drawn.fill(0);
+    expect(move([0, 1, 2], 40, 50, 60)).toBeUndefined();
+  });
+
   it('are hidden without a position and while a cluster contains them, but not while they are selected', () => {
     const columns = createColumns(0, 10, 20);
     columns.flags[1] = flag.isPresent;

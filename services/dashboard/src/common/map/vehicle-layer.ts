@@ -3,12 +3,15 @@ import { vehicleStates } from '../live/protocol.ts';
 import type { ThemeColors } from '../theme/tokens.ts';
 import { stateTokens } from '../ui/marks.tsx';
 import { createMarkAtlas } from './mark-atlas.ts';
-import type { MarkBuffer } from './mark-buffer.ts';
+import type { MarkBuffer, MarkWindow } from './mark-buffer.ts';
+import { getWorldPx } from './mark-finder.ts';
 import { markFloats } from './mark-layout.ts';
-import { tileSize, toMercatorX, toMercatorY } from './mercator.ts';
+import { toMercatorX, toMercatorY } from './mercator.ts';
 import { fragmentShader, vertexShader } from './vehicle-shaders.ts';
 
 const floatBytes = 4;
+/** Marks are smaller. */
+const maxMarkPx = 80;
 /** Name, number of floats and offset of each attribute of a mark. */
 const attributes = [
   ['fromPosition', 2, 0],
@@ -42,16 +45,10 @@ export class VehicleLayer implements CustomLayerInterface {
   readonly #colors: ThemeColors;
   #map: MapLibreMap | null = null;
   #resources: Resources | null = null;
-  #isUploadDue = true;
 
   constructor(buffer: MarkBuffer, colors: ThemeColors) {
     this.#buffer = buffer;
     this.#colors = colors;
-  }
-
-  // The marks have changed: the next frame uploads them.
-  invalidate(): void {
-    this.#isUploadDue = true;
   }
 
   onAdd(map: MapLibreMap): void {
@@ -69,12 +66,10 @@ export class VehicleLayer implements CustomLayerInterface {
     const resources = this.#findResources(gl);
     gl.useProgram(resources.program);
     gl.bindVertexArray(resources.vertexArray);
-    if (this.#isUploadDue) {
-      gl.bindBuffer(gl.ARRAY_BUFFER, resources.marks);
-      const used = this.#buffer.floats.subarray(0, this.#buffer.length * markFloats);
-      gl.bufferData(gl.ARRAY_BUFFER, used, gl.DYNAMIC_DRAW);
-      this.#isUploadDue = false;
-    }
+    // The few marks on the screen are found and uploaded faster than the vertices of all marks are computed.
+    const visible = this.#buffer.readVisible(this.#findWindow(map));
+    gl.bindBuffer(gl.ARRAY_BUFFER, resources.marks);
+    gl.bufferData(gl.ARRAY_BUFFER, visible, gl.DYNAMIC_DRAW);
     gl.activeTexture(gl.TEXTURE0);
     gl.bindTexture(gl.TEXTURE_2D, resources.atlas);
     this.#setFrame(map, resources);
@@ -82,7 +77,7 @@ export class VehicleLayer implements CustomLayerInterface {
     gl.disable(gl.STENCIL_TEST);
     gl.enable(gl.BLEND);
     gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
-    gl.drawArraysInstanced(gl.TRIANGLE_STRIP, 0, 4, this.#buffer.length);
+    gl.drawArraysInstanced(gl.TRIANGLE_STRIP, 0, 4, visible.length / markFloats);
     gl.bindVertexArray(null);
   }
 
@@ -90,9 +85,22 @@ export class VehicleLayer implements CustomLayerInterface {
   #findResources(gl: WebGL2RenderingContext): Resources {
     const known = this.#resources;
     if (known !== null && known.gl === gl && gl.isProgram(known.program)) return known;
-    this.#isUploadDue = true;
     this.#resources = createResources(gl, this.#colors);
     return this.#resources;
+  }
+
+  /** Returns the part of the world on the screen, with the size of a mark around it. */
+  #findWindow(map: MapLibreMap): MarkWindow {
+    const { lng, lat } = map.getCenter();
+    const [originX, originY] = this.#buffer.origin;
+    const { clientWidth, clientHeight } = map.getCanvas();
+    const worldPx = getWorldPx(map);
+    return {
+      centerX: toMercatorX(lng) - originX,
+      centerY: toMercatorY(lat) - originY,
+      halfWidth: (clientWidth / 2 + maxMarkPx) / worldPx,
+      halfHeight: (clientHeight / 2 + maxMarkPx) / worldPx,
+    };
   }
 
   #setFrame(map: MapLibreMap, { gl, findUniform }: Resources): void {
@@ -100,7 +108,7 @@ export class VehicleLayer implements CustomLayerInterface {
     const [originX, originY] = this.#buffer.origin;
     const { clientWidth, clientHeight } = map.getCanvas();
     gl.uniform2f(findUniform('offset'), originX - toMercatorX(lng), originY - toMercatorY(lat));
-    gl.uniform1f(findUniform('worldPx'), tileSize * 2 ** map.getZoom());
+    gl.uniform1f(findUniform('worldPx'), getWorldPx(map));
     gl.uniform2f(findUniform('viewportPx'), clientWidth, clientHeight);
     gl.uniform1f(findUniform('time'), getFrameTimeS());
     gl.uniform1f(findUniform('glideSeconds'), this.glideS);
