@@ -46,7 +46,7 @@ const readTiles = (page) =>
   page.evaluate(`[...document.querySelectorAll('.tile video')].map((video) => {
     const { totalVideoFrames: decoded, droppedVideoFrames: dropped } = video.getVideoPlaybackQuality();
     const { buffered, currentTime } = video;
-    return { decoded, dropped, behindS: buffered.length === 0 ? 0 : buffered.end(buffered.length - 1) - currentTime };
+    return { decoded, dropped, latencyS: buffered.length === 0 ? 0 : buffered.end(buffered.length - 1) - currentTime };
   })`);
 
 /** Waits until all tiles play. Resumes those that the page has parked. */
@@ -96,7 +96,7 @@ async function measure(page, browserSession) {
     tiles: after.length,
     picturesPerSecond: sum('decoded') / after.length / measureSeconds,
     droppedShare: sum('dropped') / sum('decoded'),
-    behindS: Math.max(...after.map(({ behindS }) => behindS)),
+    latencyS: Math.max(...after.map(({ latencyS }) => latencyS)),
     longestWallMs: thread.longestWallMs,
     threadShare: thread.cpuShare,
     cores: (processes.cpuMs - processesBefore.cpuMs) / 1_000 / measureSeconds,
@@ -153,7 +153,7 @@ export function formatTiles({ rows, fps }) {
   const percent = (share) => `${(share * 100).toFixed(1)} %`;
   const lines = Object.entries(rows).map(
     ([name, row]) =>
-      `| ${name} | ${row.picturesPerSecond.toFixed(1)} | ${percent(row.droppedShare)} | ${row.behindS.toFixed(1)} | ${row.longestWallMs.toFixed(0)} | ${percent(row.threadShare)} | ${row.cores.toFixed(2)} | ${row.memoryMiB.toFixed(0)} |`,
+      `| ${name} | ${row.picturesPerSecond.toFixed(1)} | ${percent(row.droppedShare)} | ${row.latencyS.toFixed(1)} | ${row.longestWallMs.toFixed(0)} | ${percent(row.threadShare)} | ${row.cores.toFixed(2)} | ${row.memoryMiB.toFixed(0)} |`,
   );
   return `## Video wall
 
@@ -161,7 +161,7 @@ Live sub streams of ${vehicleCount} simulated vehicles with two cameras of ${fps
 stream. Chromium decodes with software. The product and the
 cameras share the cores with it.
 
-| tiles | pictures per second and tile | dropped | furthest behind, s | longest task, wall ms | main thread, CPU | cores used by the browser | memory of the page, MiB |
+| tiles | pictures per second and tile | dropped | latency, s | longest task, wall ms | main thread, CPU | cores used by the browser | memory of the page, MiB |
 |---|---|---|---|---|---|---|---|
 ${lines.join('\n')}
 `;

@@ -1,5 +1,5 @@
 // Images for `npm run test:compose`: those of `npm run images` under the names that compose gives them, and backends of the
-// tests in the place of NATS, Redis and MongoDB.
+// tests instead of NATS, Redis and MongoDB.
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

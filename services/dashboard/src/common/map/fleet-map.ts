@@ -27,7 +27,7 @@ const labelIntervalMs = 500;
 /** The origin of the positions moves with the map, before 32 bits become coarse. */
 const maxOriginDistancePx = 2 ** 17;
 const glideS = 1;
-/** Nobody sees a shorter way: it is drawn once. */
+/** A shorter way is invisible: it is drawn once. */
 const minGlidePx = 1;
 const fitPadding = 60;
 const maxFitZoom = 14;
