@@ -9,6 +9,9 @@ const defaultPort = 6_379;
 /** Each master must reply within this time. */
 const pingTimeoutMs = 10_000;
 const pingIntervalMs = 5_000;
+/** A command of several keys waits at most this long for the move of its slot. */
+const slotMoveTimeoutMs = 5_000;
+const slotMoveRetryMs = 20;
 const urlPattern = /^(rediss?)\+cluster:\/\/(?:([^@/]*)@)?([^@/?#]+)\/?$/;
 
 /** Nodes of a cluster, of which one must be reachable at a connection. */
@@ -59,7 +62,33 @@ const configureCluster = ({ nodes, credentials, isEncrypted }: ClusterUrl, { nam
   });
 
 /** Commands, `multi` and `eval` of a cluster have the interface of a single server, for keys of one slot. */
-const asRedis = (cluster: ReturnType<typeof configureCluster>): Redis => cluster as unknown as Redis;
+function asRedis(cluster: ReturnType<typeof configureCluster>): Redis {
+  const evaluate = cluster.eval.bind(cluster);
+  const multi = cluster.multi.bind(cluster);
+  return Object.assign(cluster, {
+    eval: (...values: Parameters<typeof evaluate>) => retryDuringSlotMove(() => evaluate(...values)),
+    multi: (...values: Parameters<typeof multi>) => {
+      const transaction = multi(...values);
+      const execute = transaction.exec.bind(transaction);
+      return Object.assign(transaction, { exec: () => retryDuringSlotMove(() => execute()) });
+    },
+  }) as unknown as Redis;
+}
+
+/**
+ * Retries scripts and transactions that were not executed, because the keys of their slot are on two masters while it is
+ * moved. The client follows the other redirections by itself.
+ */
+async function retryDuringSlotMove<Reply>(execute: () => Promise<Reply>): Promise<Reply> {
+  const untilMs = performance.now() + slotMoveTimeoutMs;
+  for (;;)
+    try {
+      return await execute();
+    } catch (error) {
+      if (!String(error).includes('TRYAGAIN') || performance.now() > untilMs) throw error;
+      await delay(slotMoveRetryMs);
+    }
+}
 
 async function connectToCluster(url: ClusterUrl, options: RedisOptions): Promise<ConnectedClient> {
   const cluster = configureCluster(url, options);

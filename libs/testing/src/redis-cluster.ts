@@ -1,4 +1,5 @@
 import { connect } from 'node:net';
+import { connect as connectEncrypted } from 'node:tls';
 import { freePort } from './free-port.ts';
 import { sendInlineCommands } from './inline-commands.ts';
 import { ServerProcess } from './server-process.ts';
@@ -9,6 +10,16 @@ const slotCount = 16_384;
 /** A failover takes this long on a machine under load. */
 const failoverTimeoutMs = 120_000;
 
+/** How the cluster is run, and how clients connect. */
+interface ClusterOptions {
+  /** A node that does not respond for this long counts as lost. */
+  readonly nodeTimeoutMs?: number;
+  /** Of a user in the access control list; the default user has the same password. */
+  readonly user?: { readonly name: string; readonly password: string };
+  /** Files with a certificate of 127.0.0.1 and its key: all connections are encrypted. */
+  readonly tls?: { readonly certFile: string; readonly keyFile: string };
+}
+
 interface Node {
   readonly server: ServerProcess;
   readonly busPort: number;
@@ -17,17 +28,18 @@ interface Node {
 /** Runs a Redis Cluster with three masters and a replica of each, which may be killed. */
 export class RedisCluster {
   readonly #nodes: readonly Node[];
+  readonly #options: ClusterOptions;
   readonly #lost: ServerProcess[] = [];
 
-  private constructor(nodes: readonly Node[]) {
+  private constructor(nodes: readonly Node[], options: ClusterOptions) {
     this.#nodes = nodes;
+    this.#options = options;
   }
 
-  /** A node that does not respond for `nodeTimeoutMs` counts as lost. */
-  static async start({ nodeTimeoutMs = 5_000 } = {}): Promise<RedisCluster> {
-    const nodes = await Promise.all(Array.from({ length: 2 * masterCount }, () => createNode(nodeTimeoutMs)));
+  static async start(options: ClusterOptions = {}): Promise<RedisCluster> {
+    const nodes = await Promise.all(Array.from({ length: 2 * masterCount }, () => createNode(options)));
     await Promise.all(nodes.map(({ server }) => server.start()));
-    const cluster = new RedisCluster(nodes);
+    const cluster = new RedisCluster(nodes, options);
     try {
       await cluster.#form();
     } catch (error) {
@@ -39,7 +51,10 @@ export class RedisCluster {
 
   /** URL of the product's setting. */
   get url(): string {
-    return `redis+cluster://${this.#nodes.map(({ server }) => `127.0.0.1:${server.port}`).join(',')}`;
+    const { user, tls } = this.#options;
+    const credentials = user === undefined ? '' : `${user.name}:${user.password}@`;
+    const hosts = this.#nodes.map(({ server }) => `127.0.0.1:${server.port}`).join(',');
+    return `redis${tls === undefined ? '' : 's'}+cluster://${credentials}${hosts}`;
   }
 
   /** Kills the master of a key's slot with SIGKILL. Returns a function that waits until its replica is the master. */
@@ -54,6 +69,31 @@ export class RedisCluster {
     const { slot, server } = await this.#findMasterOf(key);
     server.pause();
     return this.#addLost(slot, server);
+  }
+
+  /** Moves the slot of a key to another master while commands run, key by key. */
+  async moveSlotOf(key: string): Promise<void> {
+    const { slot, server: source } = await this.#findMasterOf(key);
+    const target = (await this.#masterPorts()).find((port) => port !== source.port);
+    if (target === undefined) throw new Error('The cluster has no other master.');
+    const [sourceId, targetId] = await Promise.all([this.#idOf(source.port), this.#idOf(target)]);
+    await this.#expectOk(target, `CLUSTER SETSLOT ${slot} IMPORTING ${sourceId}`);
+    await this.#expectOk(source.port, `CLUSTER SETSLOT ${slot} MIGRATING ${targetId}`);
+    const { user } = this.#options;
+    const credentials = user === undefined ? '' : ` AUTH2 ${user.name} ${user.password}`;
+    for (;;) {
+      const reply = await this.#send(source.port, `CLUSTER GETKEYSINSLOT ${slot} 1`);
+      const moved = /^\*1\r\n\$\d+\r\n([^\r]*)/.exec(reply)?.[1];
+      if (moved === undefined) break;
+      await this.#send(source.port, `MIGRATE 127.0.0.1 ${target} ${moved} 0 5000${credentials}`);
+    }
+    for (const port of [target, source.port]) await this.#expectOk(port, `CLUSTER SETSLOT ${slot} NODE ${targetId}`);
+  }
+
+  async #idOf(port: number): Promise<string> {
+    const id = /\r\n([0-9a-f]{40})\r\n/.exec(await this.#send(port, 'CLUSTER MYID'))?.[1];
+    if (id === undefined) throw new Error(`The node ${port} has no id.`);
+    return id;
   }
 
   async #findMasterOf(key: string): Promise<{ readonly slot: number; readonly server: ServerProcess }> {
@@ -121,8 +161,7 @@ export class RedisCluster {
       (info) => info.includes(`cluster_known_nodes:${this.#nodes.length}`) && info.includes('cluster_state:ok'),
     );
     for (const [index, { server }] of this.#nodes.slice(masterCount).entries()) {
-      const id = /\r\n([0-9a-f]{40})\r\n/.exec(await this.#send(this.#portAt(index), 'CLUSTER MYID'))?.[1];
-      await this.#expectOk(server.port, `CLUSTER REPLICATE ${id}`);
+      await this.#expectOk(server.port, `CLUSTER REPLICATE ${await this.#idOf(this.#portAt(index))}`);
     }
     await this.waitForReplicas();
   }
@@ -179,12 +218,21 @@ export class RedisCluster {
     if (!reply.startsWith('+OK')) throw new Error(`${command}: ${reply}`);
   }
 
-  #send(port: number, command: string): Promise<string> {
-    return sendInlineCommands((onConnect) => connect({ host: '127.0.0.1', port }, onConnect), [command]);
+  async #send(port: number, command: string): Promise<string> {
+    const { user, tls } = this.#options;
+    const address = { host: '127.0.0.1', port };
+    const reply = await sendInlineCommands(
+      (onConnect) =>
+        tls === undefined
+          ? connect(address, onConnect)
+          : connectEncrypted({ ...address, rejectUnauthorized: false }, onConnect),
+      [...(user === undefined ? [] : [`AUTH ${user.name} ${user.password}`]), command],
+    );
+    return user === undefined ? reply : reply.replace(/^\+OK\r\n/, '');
   }
 }
 
-async function createNode(nodeTimeoutMs: number): Promise<Node> {
+async function createNode({ nodeTimeoutMs = 5_000, user, tls }: ClusterOptions): Promise<Node> {
   const busPort = await freePort();
   const settings = {
     'cluster-enabled': 'yes',
@@ -195,7 +243,20 @@ async function createNode(nodeTimeoutMs: number): Promise<Node> {
     'cluster-require-full-coverage': 'no',
     // A replica may be elected whenever its master was lost.
     'cluster-replica-validity-factor': '0',
+    ...(user === undefined ? {} : { requirepass: user.password, masterauth: user.password }),
+    ...(tls === undefined
+      ? {}
+      : {
+          'tls-cert-file': tls.certFile,
+          'tls-key-file': tls.keyFile,
+          'tls-ca-cert-file': tls.certFile,
+          'tls-auth-clients': 'no',
+          'tls-replication': 'yes',
+          'tls-cluster': 'yes',
+        }),
   };
   const more = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value]);
-  return { server: await ServerProcess.redis(more), busPort };
+  const acl = user === undefined ? [] : ['--user', user.name, 'on', `>${user.password}`, '~*', '&*', '+@all'];
+  const ports = (port: number) => (tls === undefined ? [] : ['--port', '0', '--tls-port', String(port)]);
+  return { server: await ServerProcess.redis((port) => [...ports(port), ...more, ...acl]), busPort };
 }
