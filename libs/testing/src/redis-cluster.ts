@@ -85,7 +85,7 @@ export class RedisCluster {
       const reply = await this.#send(source.port, `CLUSTER GETKEYSINSLOT ${slot} 1`);
       const moved = /^\*1\r\n\$\d+\r\n([^\r]*)/.exec(reply)?.[1];
       if (moved === undefined) break;
-      await this.#send(source.port, `MIGRATE 127.0.0.1 ${target} ${moved} 0 5000${credentials}`);
+      await this.#expectOk(source.port, `MIGRATE 127.0.0.1 ${target} ${moved} 0 5000${credentials}`);
     }
     for (const port of [target, source.port]) await this.#expectOk(port, `CLUSTER SETSLOT ${slot} NODE ${targetId}`);
   }
