@@ -157,11 +157,10 @@ export function formatTiles({ rows, fps }) {
   );
   return `## Video wall
 
-Live sub streams of ${vehicleCount} simulated vehicles with two cameras of ${fps} pictures a second; the focused tile shows the main
-stream. Chromium decodes with software. The product and the
-cameras share the cores with it.
+Live sub streams of ${vehicleCount} simulated vehicles with two cameras of ${fps} pictures a second; the focused tile shows the main stream. Chromium decodes with
+software. The product and the cameras share the cores with it.
 
-| tiles | pictures per second and tile | dropped | latency, s | longest task, wall ms | main thread, CPU | cores used by the browser | memory of the page, MiB |
+| tiles | pictures per second and tile | dropped | longest latency, s | longest task, wall ms | main thread, CPU | cores used by the browser | memory of the page, MiB |
 |---|---|---|---|---|---|---|---|
 ${lines.join('\n')}
 `;
