@@ -20,23 +20,18 @@ const sharePage: Plugin = {
   },
 };
 
-const citiesQuery = '?cities';
+const placesFile = join(import.meta.dirname, '..', 'platform-api', 'data', 'places.tsv');
 const minPopulation = 100_000;
 
-/** Turns the places of the embedded geocoder into the cities that a map of the world names. */
-const cities: Plugin = {
-  name: 'cities',
-  enforce: 'pre',
-  load: (id) => {
-    if (!id.endsWith(citiesQuery)) return null;
-    const [, ...lines] = readFileSync(id.slice(0, -citiesQuery.length), 'utf8').trimEnd().split('\n');
-    const rows = lines.map((line) => {
-      const [name, , , latitude, longitude, population] = line.split('\t');
-      return [name, Number(longitude), Number(latitude), Number(population)] as const;
-    });
-    return `export default ${JSON.stringify(rows.filter(([, , , population]) => population >= minPopulation))};`;
-  },
-};
+/** Returns the places of the embedded geocoder that a map of the world names: name, longitude, latitude, population. */
+function readCities(): (readonly [string, number, number, number])[] {
+  const [, ...lines] = readFileSync(placesFile, 'utf8').trimEnd().split('\n');
+  const rows = lines.map((line) => {
+    const [name = '', , , latitude, longitude, population] = line.split('\t');
+    return [name, Number(longitude), Number(latitude), Number(population)] as const;
+  });
+  return rows.filter(([, , , population]) => population >= minPopulation);
+}
 
 type Chunks = Pick<Rolldown.ChunkingContext, 'getModuleInfo'>;
 
@@ -67,7 +62,8 @@ const controls = /\/node_modules\/(?:@mantine|@floating-ui|@tabler|react-remove-
 const minPagesOfControl = 6;
 
 export default defineConfig({
-  plugins: [react(), sharePage, cities],
+  plugins: [react(), sharePage],
+  define: { __CITIES__: JSON.stringify(readCities()) },
   build: {
     outDir: 'dist/app',
     emptyOutDir: true,

@@ -37779,9 +37779,10 @@ export interface operations {
                      *         "video_url": "https://video.fleet.example.com",
                      *         "map_sources": [
                      *           {
+                     *             "name": "Streets",
                      *             "type": "raster",
-                     *             "url": "https://fleet.example.com/api/dashcam-media/611/file?user=5&expires=1769876130&signature=c2lnbmF0dXJl",
-                     *             "attribution": "",
+                     *             "url": "https://tiles.example.com/{z}/{x}/{y}.png",
+                     *             "attribution": "© OpenStreetMap",
                      *             "max_zoom": 19,
                      *             "tile_size": 256,
                      *             "coordinate_system": "wgs84",

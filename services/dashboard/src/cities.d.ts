@@ -1,5 +1,2 @@
-declare module '*?cities' {
-  /** Name, longitude, latitude and population of each city, the largest first. */
-  const cities: readonly (readonly [name: string, longitude: number, latitude: number, population: number])[];
-  export default cities;
-}
+/** Name, longitude, latitude and population of cities, the largest first. The build replaces it (vite.config.ts). */
+declare const __CITIES__: readonly (readonly [name: string, longitude: number, latitude: number, population: number])[];

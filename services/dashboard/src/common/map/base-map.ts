@@ -23,7 +23,7 @@ export const getCountries = (): Promise<FeatureCollection> => (countries ??= loa
 let cities: Promise<FeatureCollection> | undefined;
 
 async function loadCities(): Promise<FeatureCollection> {
-  const { default: rows } = await import('../../../../platform-api/data/places.tsv?cities');
+  const { cities: rows } = await import('./cities.ts');
   const features = rows.map(
     ([name, longitude, latitude, population]): Feature => ({
       type: 'Feature',

@@ -119,6 +119,18 @@ const settings = {
   'DashboardConfig.product_name': 'Fleet',
   'DashboardConfig.ws_url': 'wss://fleet.example.com/ws',
   'DashboardConfig.video_url': 'https://video.fleet.example.com',
+  'DashboardConfig.map_sources': [
+    {
+      name: 'Streets',
+      type: 'raster',
+      url: 'https://tiles.example.com/{z}/{x}/{y}.png',
+      attribution: '© OpenStreetMap',
+      max_zoom: 19,
+      tile_size: 256,
+      coordinate_system: 'wgs84',
+      origins: [],
+    },
+  ],
   'DashboardConfig.mail': true,
   'schedule.days': [1, 2, 3, 4, 5],
   'Schedule.days': [1, 2, 3, 4, 5],
