@@ -5,7 +5,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { checkCluster } from './kubernetes/cluster.mjs';
+import { checkCluster, findMissingImages } from './kubernetes/cluster.mjs';
 import { startControlPlane } from './kubernetes/control-plane.mjs';
 import { checkManifests } from './kubernetes/dry-run.mjs';
 import { findMissing, removeNode } from './kubernetes/node.mjs';
@@ -28,7 +28,7 @@ async function check(title, run) {
 }
 
 const isWithCluster = process.argv[2] === 'cluster';
-const missing = isWithCluster ? findMissing() : null;
+const missing = isWithCluster ? (findMissing() ?? findMissingImages()) : null;
 if (missing !== null) {
   console.error(`${missing} A node cannot run on this machine.`);
   process.exit(1);

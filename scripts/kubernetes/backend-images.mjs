@@ -22,7 +22,8 @@ function createRedisImage(name, base) {
   buildah('commit', '-q', '--rm', container, name);
 }
 
-const exists = (name) =>
+/** Returns whether the store of buildah has an image. */
+export const hasImage = (name) =>
   JSON.parse(buildah('images', '--json')).some(({ names }) => (names ?? []).includes(`${name}:latest`));
 
 export const backendImages = {
@@ -33,7 +34,7 @@ export const backendImages = {
 
 /** Creates the images that do not exist yet. */
 export function createBackendImages(base) {
-  if (!exists(backendImages.nats)) createStaticImage(backendImages.nats, 'nats-server');
-  if (!exists(backendImages.mongodb)) createStaticImage(backendImages.mongodb, 'ferretdb');
-  if (!exists(backendImages.redis)) createRedisImage(backendImages.redis, base);
+  if (!hasImage(backendImages.nats)) createStaticImage(backendImages.nats, 'nats-server');
+  if (!hasImage(backendImages.mongodb)) createStaticImage(backendImages.mongodb, 'ferretdb');
+  if (!hasImage(backendImages.redis)) createRedisImage(backendImages.redis, base);
 }

@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { runSmokeTest, smokeTerminals } from '../smoke-terminals.mjs';
 import { root } from '../steps.mjs';
-import { backendImages, createBackendImages } from './backend-images.mjs';
+import { backendImages, createBackendImages, hasImage } from './backend-images.mjs';
 import { requireKubectl } from './control-plane.mjs';
 import { Load } from './load.mjs';
 import { importImages, startNode } from './node.mjs';
@@ -23,6 +23,12 @@ const backends = ['statefulset/nats', 'statefulset/redis', 'statefulset/mongodb'
 const rolloutTimeoutMs = 400_000;
 
 const inNamespace = (cluster, ...args) => requireKubectl(cluster, ['-n', 'fleet', ...args]);
+
+/** Returns a sentence about the images that `npm run images` has not built, or null. */
+export function findMissingImages() {
+  const missing = images.filter((name) => !hasImage(`localhost/fleet/${name}`));
+  return missing.length === 0 ? null : `There is no image of ${missing.join(', ')}: run npm run images.`;
+}
 
 /** Starts the reverse proxy of the product on this machine, in front of the services of the cluster. */
 async function startProxy(processes, port) {

@@ -16,7 +16,7 @@ const nodeName = 'localhost';
 /** Returns a sentence about what this machine lacks for a node, or null. */
 export function findMissing() {
   if (process.getuid?.() !== 0) return 'A node needs root.';
-  for (const name of ['containerd', 'runc', 'ctr', 'iptables', 'ip'])
+  for (const name of ['buildah', 'containerd', 'runc', 'ctr', 'iptables', 'ip'])
     if (spawnSync('which', [name]).status !== 0) return `${name} is not installed.`;
   if (!pluginFolders.some((folder) => existsSync(join(folder, 'bridge')))) return 'The CNI plugins are not installed.';
   return null;
