@@ -45,7 +45,7 @@ function CaptureRow({ entry, capture, onClose }: CaptureActivity & { readonly on
   const again = useRequestCapture();
   const state = stateOf(entry, capture);
   const reason = entry.refusal ?? capture?.error ?? null;
-  const { vehicleId, channelId, kind, seconds } = entry;
+  const { key, vehicleId, channelId, kind, seconds } = entry;
   return (
     <li>
       <Link to="/vehicles/$vehicleId/media" params={{ vehicleId: String(vehicleId) }} search={{}} onClick={onClose}>
@@ -60,7 +60,7 @@ function CaptureRow({ entry, capture, onClose }: CaptureActivity & { readonly on
           size="compact-sm"
           variant="default"
           loading={again.isPending}
-          onClick={() => again.mutate({ vehicleId, channelId, kind, seconds })}
+          onClick={() => again.mutate({ key, vehicleId, channelId, kind, seconds })}
         >
           {t('failure.retry')}
         </Button>

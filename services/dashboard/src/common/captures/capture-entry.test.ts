@@ -19,6 +19,14 @@ describe('the pictures and clips of the activity tray', () => {
     expect(entries[0]?.key).toBe(String(maxEntries + 1));
   });
 
+  it('replace their failure when they are requested again', () => {
+    const entries = addEntry([entry('2'), entry('1', 'The device is not connected.')], entry('1'));
+    expect(entries.map(({ key, refusal }) => [key, refusal])).toEqual([
+      ['1', null],
+      ['2', null],
+    ]);
+  });
+
   it('are being made until the record says otherwise', () => {
     expect(stateOf(entry('1'), undefined)).toBe('pending');
     expect(stateOf(entry('1'), { status: 'pending' })).toBe('pending');

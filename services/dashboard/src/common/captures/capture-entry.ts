@@ -37,6 +37,6 @@ export function stateOf(
   return (status === 'expired' ? 'failed' : status) satisfies CaptureState;
 }
 
-/** Returns the entries with a new one in front. */
+/** Returns the entries with a new one in front, which replaces one of the same key. */
 export const addEntry = (entries: readonly CaptureEntry[], entry: CaptureEntry): readonly CaptureEntry[] =>
-  [entry, ...entries].slice(0, maxEntries);
+  [entry, ...entries.filter(({ key }) => key !== entry.key)].slice(0, maxEntries);

@@ -28,16 +28,19 @@ function saveEntries(
   queries.setQueryData(entriesKey, entries);
 }
 
+/** What is requested; a retry has the key of the entry that it replaces. */
+type NewCapture = CaptureRequest & { readonly key?: string };
+
 /** Returns the mutation that takes a picture or records a clip. The activity tray follows it on every page. */
 export function useRequestCapture() {
   const { api } = useSession();
   const queries = useQueryClient();
-  const add = (request: CaptureRequest, captureId: string | null, refusal: string | null): void =>
+  const add = (request: NewCapture, captureId: string | null, refusal: string | null): void =>
     saveEntries(queries, (entries) =>
-      addEntry(entries, { ...request, key: createIdempotencyKey(), requestedAtMs: Date.now(), captureId, refusal }),
+      addEntry(entries, { key: createIdempotencyKey(), ...request, requestedAtMs: Date.now(), captureId, refusal }),
     );
   return useMutation({
-    mutationFn: async ({ vehicleId, channelId, kind, seconds }: CaptureRequest) => {
+    mutationFn: async ({ vehicleId, channelId, kind, seconds }: NewCapture) => {
       const duration = seconds === null ? {} : { duration_seconds: seconds };
       const query = { channel_id: channelId, kind, wait: waitSeconds, ...duration };
       const params = { path: { vehicleId }, query };
