@@ -200,6 +200,22 @@ describe('with the keyboard alone', () => {
     await row.getByRole('link', { name: 'Download MP4' }).waitFor();
   });
 
+  it('an upload is canceled', async () => {
+    const camera = await DownloadCamera.create(harness, dashcams.client, { uploadBytesPerSecond: 20_000 });
+    const clip = camera.camera.getClip(4, { count: 2 });
+    await dashcams.client.requestData('/dashcam-downloads', {
+      vehicle_id: camera.vehicleId,
+      channel_id: 1,
+      from: new Date(clip.startMs).toISOString(),
+      to: new Date(clip.endMs).toISOString(),
+    });
+    await open(`/media?vehicle=${camera.vehicleId}`);
+    const row = page.getByRole('list', { name: 'Requested clips' }).getByRole('listitem');
+    await press(row.getByRole('button', { name: 'Cancel upload' }));
+    await row.getByText(/^Canceled/).waitFor();
+    expect((await camera.list()).map(({ status }) => status)).toEqual(['cancelled']);
+  });
+
   it('a group is created inside another', async () => {
     await open('/groups');
     for (const name of ['South depot', 'Kochi']) {

@@ -137,6 +137,31 @@ describe('a live tile', () => {
     await tray.getByText('Nothing runs', { exact: false }).waitFor();
   });
 
+  it('takes a refused picture again from the activity tray', async () => {
+    browser.expectStatus(502);
+    await openWall(`${camera.vehicleId}.1`);
+    const tile = tileOf('Van 1 · Front');
+    await expectPlaying(tile);
+    const body = JSON.stringify({ status: 502, error: 'The camera refused.', code: 'upstream_error', request_id: 'r' });
+    await page.route('**/dashcam-media-capture?*', (route) =>
+      route.fulfill({ status: 502, contentType: 'application/json', body }),
+    );
+    await tile.getByRole('button', { name: 'Take a picture' }).click();
+    await page.getByText('The camera refused.').first().waitFor();
+    await page.unroute('**/dashcam-media-capture?*');
+    await page.goto(`${browser.baseUrl}/vehicles`);
+    await page.getByRole('button', { name: /^Activity/ }).click();
+    const captures = page.getByRole('dialog', { name: 'Activity' }).getByRole('region', { name: 'Pictures and clips' });
+    const picture = captures.getByRole('listitem').filter({ hasText: 'Picture, ' });
+    await picture.getByText('Failed: The camera refused.').waitFor();
+    expect(await findAccessibilityFaults(page)).toEqual([]);
+    await picture.getByRole('button', { name: 'Retry' }).click();
+    await picture.getByText('Stored', { exact: true }).waitFor();
+    // The retry takes the place of the failure.
+    expect(await captures.getByRole('listitem').count()).toBe(1);
+    await captures.getByRole('button', { name: 'Clear pictures and clips' }).click();
+  });
+
   it('switches to the main stream in focus, and back', async () => {
     await openWall(`${camera.vehicleId}.1,${camera.vehicleId}.2`);
     const tile = tileOf('Van 1 · Front');
