@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { waitUntil } from './kubernetes/processes.mjs';
+import { waitUntil } from './processes.mjs';
 import { root } from './steps.mjs';
 
 /** Numbers of the terminals, whose vehicles must exist. */
@@ -10,7 +10,7 @@ export const smokeTerminals = ['138001000001', '138001000002'];
 
 /**
  * Starts the terminals, and runs the smoke test. Throws with its output if it fails.
- * @param {import('./kubernetes/processes.mjs').Processes} processes
+ * @param {import('./processes.mjs').Processes} processes
  * @param {string} folder
  * @param {{ baseUrl: string, gateway: string, apiKey: string }} product `gateway` is the host that terminals connect to
  */

@@ -7,7 +7,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createComposeImages } from './compose/images.mjs';
-import { Processes, waitUntil } from './kubernetes/processes.mjs';
+import { Processes, waitUntil } from './processes.mjs';
 import { runSmokeTest, smokeTerminals } from './smoke-terminals.mjs';
 import { root } from './steps.mjs';
 

@@ -9,8 +9,8 @@ import { checkCluster, findMissingImages } from './kubernetes/cluster.mjs';
 import { startControlPlane } from './kubernetes/control-plane.mjs';
 import { checkManifests } from './kubernetes/dry-run.mjs';
 import { findMissing, removeNode } from './kubernetes/node.mjs';
-import { Processes } from './kubernetes/processes.mjs';
 import { apiServerPrograms, buildServers, collectDefinitions, nodePrograms } from './kubernetes/tools.mjs';
+import { Processes } from './processes.mjs';
 
 let passed = 0;
 let failed = 0;

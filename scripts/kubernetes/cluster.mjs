@@ -1,12 +1,12 @@
 // The product on a cluster of one node: the overlay `dev`, the smoke test, and restarts of every service under load.
 import { join } from 'node:path';
+import { findFreePort, waitUntil } from '../processes.mjs';
 import { runSmokeTest, smokeTerminals } from '../smoke-terminals.mjs';
 import { root } from '../steps.mjs';
 import { backendImages, createBackendImages, hasImage } from './backend-images.mjs';
 import { requireKubectl } from './control-plane.mjs';
 import { Load } from './load.mjs';
 import { importImages, startNode } from './node.mjs';
-import { findFreePort, waitUntil } from './processes.mjs';
 import { addresses, apiKey, owner, webhookHost, writeTrialOverlay } from './trial-overlay.mjs';
 
 const images = ['jt808-gateway', 'jt1078-media', 'device-api', 'platform-api', 'upload-ftp', 'webhook-dispatcher'];

@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process';
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { findFreePort, waitUntil } from './processes.mjs';
+import { findFreePort, waitUntil } from '../processes.mjs';
 import { definitionsFolder, program } from './tools.mjs';
 
 const serviceNetwork = '10.43.0.0/16';

@@ -8,8 +8,8 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readTelemetryBatch } from '../../libs/bus/dist/index.js';
 import { createCameraClips, SimulatedTerminal } from '../../libs/terminal-simulator/dist/index.js';
+import { waitUntil } from '../processes.mjs';
 import { root } from '../steps.mjs';
-import { waitUntil } from './processes.mjs';
 
 const { connect } = createRequire(new URL('../../test-e2e/package.json', import.meta.url))('nats');
 const cacheDir = join(root, '.cache', 'clips');

@@ -3,7 +3,7 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { waitUntil } from './processes.mjs';
+import { waitUntil } from '../processes.mjs';
 import { program } from './tools.mjs';
 
 const podNetwork = '10.42.0.0/24';

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { waitUntil } from '../kubernetes/processes.mjs';
+import { waitUntil } from '../processes.mjs';
 
 const readyTimeoutMs = 120_000;
 /** The longest wait of a service for its commands. */

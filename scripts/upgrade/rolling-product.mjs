@@ -8,7 +8,7 @@ import { startBackends } from '../../deploy/local/dist/backends/start-backends.j
 import { planPorts } from '../../deploy/local/dist/ports.js';
 import { createProgress } from '../../deploy/local/dist/progress.js';
 import { Supervisor } from '../../deploy/local/dist/supervisor.js';
-import { findFreePort, waitUntil } from '../kubernetes/processes.mjs';
+import { findFreePort, waitUntil } from '../processes.mjs';
 import { root } from '../steps.mjs';
 import { Balancer } from './balancer.mjs';
 import { Pod } from './pod.mjs';
