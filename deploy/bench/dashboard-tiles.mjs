@@ -1,9 +1,9 @@
-import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createCameraClips, getDefaultCacheDir, SimulatedTerminal } from '../../libs/terminal-simulator/dist/index.js';
 import { startProduct } from '../local/dist/product.js';
-import { cpuMsOf } from './cpu-time.mjs';
+import { readProcesses } from './browser-processes.mjs';
 import { raisedLimits } from './limits.mjs';
+import { logIn } from './log-in.mjs';
 import { traceMainThread } from './main-thread.mjs';
 
 const layouts = [1, 4, 9, 16];
@@ -13,19 +13,6 @@ const measureSeconds = 20;
 const startTimeoutMs = 120_000;
 const blockMs = 500;
 const blockIntervalMs = 5_000;
-
-/** Logs in as the demo user. Returns a function that calls the Platform API. */
-async function logIn({ runtime: { base_url: base, demo } }) {
-  let headers = { 'content-type': 'application/json' };
-  const post = async (path, body) => {
-    const response = await fetch(`${base}/api${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
-    if (!response.ok) throw new Error(`POST ${path}: ${response.status} ${await response.text()}`);
-    return /** @type {{ data: any }} */ (await response.json()).data;
-  };
-  const { access_token: token } = await post('/auth/login', { identifier: demo.email, password: demo.password });
-  headers = { ...headers, authorization: `Bearer ${token}`, 'x-api-key': demo.api_key };
-  return post;
-}
 
 /** Creates a vehicle with two cameras, whose terminal is connected. */
 async function startVehicle(product, post, index) {
@@ -64,15 +51,6 @@ async function waitForTiles(page, count) {
         .catch(() => undefined);
     await sleep(500);
   }
-}
-
-/** Returns the CPU time of all processes of a browser, and the memory of its page in MiB. */
-async function readProcesses(browserSession) {
-  const { processInfo } = await browserSession.send('SystemInfo.getProcessInfo');
-  const memory = processInfo
-    .filter(({ type }) => type === 'renderer')
-    .map(({ id }) => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${id}/status`, 'utf8'))?.[1] ?? 0) / 1_024);
-  return { cpuMs: processInfo.reduce((sum, { id }) => sum + cpuMsOf(id), 0), memoryMiB: Math.max(...memory) };
 }
 
 /** Keeps the main thread of the page busy for half a second, every five seconds. Returns a function that ends it. */

@@ -5,11 +5,12 @@
 // TASK_LIMIT_MS (200) of CPU time or more.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { loadavg } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { readProcesses } from './browser-processes.mjs';
 import { formatTiles, measureTiles } from './dashboard-tiles.mjs';
 import { machine } from './machine.mjs';
 import { traceMainThread } from './main-thread.mjs';
@@ -187,15 +188,8 @@ async function panMap(page) {
 async function readMemory(page, session) {
   await session.send('HeapProfiler.collectGarbage');
   const heapBytes = await page.evaluate('performance.memory.usedJSHeapSize');
-  return { heapMiB: heapBytes / mebibyte, processMiB: await readProcessMemory() };
-}
-
-async function readProcessMemory() {
-  const { processInfo } = await browserSession.send('SystemInfo.getProcessInfo');
-  const sizes = processInfo
-    .filter(({ type }) => type === 'renderer')
-    .map(({ id }) => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${id}/status`, 'utf8'))?.[1] ?? 0) / 1_024);
-  return Math.max(0, ...sizes);
+  const { memoryMiB: processMiB } = await readProcesses(browserSession);
+  return { heapMiB: heapBytes / mebibyte, processMiB };
 }
 
 /** Returns the section that compares the page with Traccar's. */
