@@ -1,32 +1,12 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { join, relative } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
-import { stringify } from 'yaml';
-import { findRenderer, parseManifests, podOf, render } from './rendered-manifests.ts';
-import { root } from './service-settings.ts';
+import { findRenderer, podOf, renderComponent } from './rendered-manifests.ts';
 
 const renderer = findRenderer();
 /** Machines without kustomize and kubectl cannot render the manifests. */
 const describeRendered = renderer === undefined ? describe.skip : describe;
 
-/** Renders an overlay that lists the component. */
-function renderWithCluster() {
-  if (renderer === undefined) throw new Error('there is no program that renders the manifests');
-  const cache = join(root, '.cache');
-  mkdirSync(cache, { recursive: true });
-  const folder = mkdtempSync(join(cache, 'redis-overlay-'));
-  try {
-    const pathOf = (path: string): string => relative(folder, join(root, 'k8s', path));
-    const overlay = { resources: [pathOf('base')], components: [pathOf('components/redis-cluster')] };
-    writeFileSync(join(folder, 'kustomization.yaml'), stringify(overlay));
-    return parseManifests(render(relative(join(root, 'k8s'), folder), renderer));
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
-}
-
 describeRendered('the Kubernetes component redis-cluster', () => {
-  const manifests = renderer === undefined ? [] : renderWithCluster();
+  const manifests = renderer === undefined ? [] : renderComponent('redis-cluster', renderer);
 
   it('gives every workload the authority of the cluster', () => {
     const workloads = manifests.filter(({ kind }) => kind === 'Deployment' || kind === 'StatefulSet');

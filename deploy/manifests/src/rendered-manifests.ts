@@ -1,7 +1,7 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
-import { parseAllDocuments } from 'yaml';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { parseAllDocuments, stringify } from 'yaml';
 import { root } from './service-settings.ts';
 
 /** A container of a pod. */
@@ -111,6 +111,21 @@ export function findRenderer(): readonly [command: string, ...args: string[]] | 
 /** Renders a folder of `k8s` to YAML. */
 export function render(folder: string, [command, ...args]: readonly [string, ...string[]]): string {
   return execFileSync(command, [...args, join(root, 'k8s', folder)], { encoding: 'utf8', maxBuffer: 1e8 });
+}
+
+/** Renders the base with a component of `k8s/components`, as an overlay that lists it would. */
+export function renderComponent(name: string, renderer: readonly [string, ...string[]]): Manifest[] {
+  const cache = join(root, '.cache');
+  mkdirSync(cache, { recursive: true });
+  const folder = mkdtempSync(join(cache, 'overlay-'));
+  try {
+    const pathOf = (path: string): string => relative(folder, join(root, 'k8s', path));
+    const overlay = { resources: [pathOf('base')], components: [pathOf(`components/${name}`)] };
+    writeFileSync(join(folder, 'kustomization.yaml'), stringify(overlay));
+    return parseManifests(render(relative(join(root, 'k8s'), folder), renderer));
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 }
 
 export const parseManifests = (text: string): Manifest[] =>

@@ -1,32 +1,13 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { join, relative } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
-import { stringify } from 'yaml';
-import { findRenderer, parseManifests, podOf, render } from './rendered-manifests.ts';
-import { readServiceSettings, root } from './service-settings.ts';
+import { findRenderer, podOf, renderComponent } from './rendered-manifests.ts';
+import { readServiceSettings } from './service-settings.ts';
 
 const renderer = findRenderer();
 /** Machines without kustomize and kubectl cannot render the manifests. */
 const describeRendered = renderer === undefined ? describe.skip : describe;
 
-/** Renders an overlay that lists the component. */
-function renderWithTracing() {
-  if (renderer === undefined) throw new Error('there is no program that renders the manifests');
-  const cache = join(root, '.cache');
-  mkdirSync(cache, { recursive: true });
-  const folder = mkdtempSync(join(cache, 'tracing-overlay-'));
-  try {
-    const pathOf = (path: string): string => relative(folder, join(root, 'k8s', path));
-    const overlay = { resources: [pathOf('base')], components: [pathOf('components/tracing')] };
-    writeFileSync(join(folder, 'kustomization.yaml'), stringify(overlay));
-    return parseManifests(render(relative(join(root, 'k8s'), folder), renderer));
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
-}
-
 describeRendered('the Kubernetes component tracing', () => {
-  const manifests = renderer === undefined ? [] : renderWithTracing();
+  const manifests = renderer === undefined ? [] : renderComponent('tracing', renderer);
 
   it('sets variables of tracing that each service has, for every workload', () => {
     const { services, processes } = readServiceSettings();

@@ -1,12 +1,8 @@
-import { execFile } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { promisify } from 'node:util';
-import { RedisSentinels, selfSigned, waitFor } from '@fleet/testing';
+import { RedisSentinels, waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { connectRedis, createRedisClient, pingRedis, type Redis } from './redis.ts';
 import { parseSentinelUrl } from './redis-sentinel.ts';
+import { CertificateFiles, writeEncrypted } from './testing/encrypted-connection.ts';
 
 // A failover of real servers on a machine that may be busy.
 jest.setTimeout(240_000);
@@ -135,13 +131,9 @@ describe('Redis with passwords of servers and sentinels', () => {
 });
 
 describe('Redis with TLS', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'fleet-redis-tls-'));
-  const files = { certFile: join(folder, 'cert.pem'), keyFile: join(folder, 'key.pem') };
+  const files = new CertificateFiles();
   let servers: RedisSentinels;
   beforeAll(async () => {
-    const { cert, key } = selfSigned();
-    writeFileSync(files.certFile, cert);
-    writeFileSync(files.keyFile, key);
     servers = await RedisSentinels.start({
       password: 'data-password',
       sentinelPassword: 'sentinel-password',
@@ -150,31 +142,11 @@ describe('Redis with TLS', () => {
   });
   afterAll(async () => {
     await servers?.remove();
-    rmSync(folder, { recursive: true, force: true });
+    files.remove();
   });
 
-  const script = `
-    const { connectRedis } = await import('@fleet/storage');
-    const redis = await connectRedis(process.env.REDIS_URL, { name: 'tls', onError: (error) => {
-      console.log(error.code ?? error.message);
-      process.exit(1);
-    } });
-    await redis.set('a', 'encrypted');
-    console.log(await redis.get('a'));
-    process.exit(0);`;
-
-  /** Node.js reads NODE_EXTRA_CA_CERTS at its start. */
-  const run = async (env: Record<string, string>): Promise<string> => {
-    const options = {
-      cwd: join(process.cwd(), 'libs/storage'),
-      env: { ...process.env, REDIS_URL: servers.url, ...env },
-    };
-    const result = promisify(execFile)(process.execPath, ['--input-type=module', '-e', script], options);
-    return (await result.catch((error: { stdout: string }) => error)).stdout.trim();
-  };
-
   it('is used with the authority of NODE_EXTRA_CA_CERTS, and refused without it', async () => {
-    expect(await run({ NODE_EXTRA_CA_CERTS: files.certFile })).toBe('encrypted');
-    expect(await run({})).toMatch(/SELF_SIGNED|UNABLE_TO_VERIFY/);
+    expect(await writeEncrypted(servers.url, files.certFile)).toBe('encrypted');
+    expect(await writeEncrypted(servers.url)).toMatch(/SELF_SIGNED|UNABLE_TO_VERIFY/);
   });
 });
