@@ -8,7 +8,8 @@ import {
   pageTimeoutMs,
 } from './testing/dashboard-browser.ts';
 import { type StartedHarness, startHarness } from './testing/harness.ts';
-import { type Color, MapServer, mapColors } from './testing/map-server.ts';
+import { MapServer, mapColors } from './testing/map-server.ts';
+import { type Color, readPixels } from './testing/read-pixels.ts';
 
 jest.setTimeout(600_000);
 
@@ -66,18 +67,11 @@ const openAt = (longitude: number, at = zoom) =>
 const choose = (name: string) => page.getByLabel('Base map').selectOption(name);
 
 /** Returns the colour of the map this far east of its middle, and 60 pixels north of it. */
-async function readColor(eastPx = 0): Promise<Color> {
+async function readColor(eastPx = 0): Promise<Color | undefined> {
   const box = await page.locator('.maplibregl-canvas').boundingBox();
   if (box === null) throw new Error('The map has no size.');
-  const clip = { x: box.x + box.width / 2 + eastPx, y: box.y + box.height / 2 - 60, width: 1, height: 1 };
-  const png = (await page.screenshot({ clip })).toString('base64');
-  return page.evaluate<Color>(`(async () => {
-    const bytes = Uint8Array.from(atob('${png}'), (letter) => letter.charCodeAt(0));
-    const bitmap = await createImageBitmap(new Blob([bytes], { type: 'image/png' }));
-    const context = new OffscreenCanvas(1, 1).getContext('2d');
-    context.drawImage(bitmap, 0, 0);
-    return [...context.getImageData(0, 0, 1, 1).data.slice(0, 3)];
-  })()`);
+  const [x, y] = [box.x + box.width / 2 + eastPx, box.y + box.height / 2 - 60];
+  return (await readPixels(page, { x, y, width: 1, height: 1 }))[0];
 }
 
 /** Matches a colour that differs by a few steps. */

@@ -31,6 +31,8 @@ afterEach(() => expect(browser.faults.splice(0)).toEqual([]));
 
 const open = (path: string) => page.goto(`${browser.baseUrl}${path}`);
 const alert = () => page.getByRole('alert').first();
+/** Other alerts, such as that of a terminal that is not connected, may stand before it. */
+const failure = () => page.getByRole('alert').filter({ hasText: 'This could not be loaded' }).first();
 
 /** Each page with the requests that it cannot do without. */
 const pages: readonly (readonly [path: string, requests: string])[] = [
@@ -82,11 +84,11 @@ describe.each(pages)('the page %s', (path, requests) => {
     browser.expectStatus(500);
     await fail(respondWith(500));
     await open(withVehicle(path));
-    await alert().getByText('This could not be loaded').waitFor();
-    await alert().getByText('Request request-of-test').waitFor();
+    await failure().getByText('This could not be loaded').waitFor();
+    await failure().getByText('Request request-of-test').waitFor();
     expect(await findAccessibilityFaults(page)).toEqual([]);
     await recover();
-    await alert().getByRole('button', { name: 'Retry' }).click();
+    await failure().getByRole('button', { name: 'Retry' }).click();
     await page.getByText('This could not be loaded').waitFor({ state: 'detached' });
     await page.getByRole('heading', { level: 1 }).waitFor({ state: 'attached' });
   });
@@ -95,7 +97,7 @@ describe.each(pages)('the page %s', (path, requests) => {
     browser.expectStatus(429);
     await fail(respondWith(429, { 'retry-after': '4' }));
     await open(withVehicle(path));
-    await alert()
+    await failure()
       .getByRole('button', { name: /^Retry in [1-4] s$/ })
       .waitFor();
     await recover();

@@ -13,6 +13,7 @@ import { killProcess, waitForRestart } from './testing/faults.ts';
 import { type StartedHarness, startHarness, uniquePhone } from './testing/harness.ts';
 import { ManualTrack } from './testing/manual-track.ts';
 import { PlatformClient } from './testing/platform-client.ts';
+import { type Color, readPixels } from './testing/read-pixels.ts';
 
 // A browser with software rendering on a busy machine, and states that begin after a minute.
 jest.setTimeout(600_000);
@@ -66,24 +67,14 @@ const listNames = (on = page) =>
   on.getByRole('list', { name: 'Vehicles' }).locator('.map-list-name:has(small) strong').allInnerTexts();
 
 /** Waits until the map shows a mark of this colour at its middle, where the selected vehicle is. */
-async function waitForMark(on: Page, color: readonly [number, number, number]): Promise<void> {
+async function waitForMark(on: Page, color: Color): Promise<void> {
   const map = on.getByRole('region', { name: /^Map, / });
   const countPixels = async (): Promise<number> => {
     const box = await map.boundingBox();
     if (box === null) throw new Error('The map has no size.');
     const clip = { x: box.x + box.width / 2 - 20, y: box.y + box.height / 2 - 20, width: 40, height: 40 };
-    const png = (await on.screenshot({ clip })).toString('base64');
-    return on.evaluate(`(async () => {
-      const bytes = Uint8Array.from(atob('${png}'), (letter) => letter.charCodeAt(0));
-      const bitmap = await createImageBitmap(new Blob([bytes], { type: 'image/png' }));
-      const context = new OffscreenCanvas(40, 40).getContext('2d');
-      context.drawImage(bitmap, 0, 0);
-      const { data } = context.getImageData(0, 0, 40, 40);
-      let count = 0;
-      for (let at = 0; at < data.length; at += 4)
-        if (${JSON.stringify(color)}.every((value, part) => Math.abs(data[at + part] - value) < 24)) count += 1;
-      return count;
-    })()`);
+    const isNear = (pixel: Color): boolean => pixel.every((value, part) => Math.abs(value - (color[part] ?? 0)) < 24);
+    return (await readPixels(on, clip)).filter(isNear).length;
   };
   await waitFor(async () => (await countPixels()) > 40, `a mark of the colour ${color.join()}`, pageTimeoutMs);
 }

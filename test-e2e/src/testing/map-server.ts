@@ -1,9 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { crc32, deflateSync } from 'node:zlib';
-
-/** Red, green and blue, 0 to 255. */
-export type Color = readonly [red: number, green: number, blue: number];
+import type { Color } from './read-pixels.ts';
 
 function createChunk(type: string, data: Buffer): Buffer {
   const chunk = Buffer.alloc(data.length + 12);
