@@ -21,7 +21,8 @@ const requestCollection = (database: Database): Collection<AttachmentRequest> =>
 
 const filesKey = (requestId: string): string => `attachment-files:${requestId}`;
 const slotsKey = (imei: string): string => `attachment-turns:${imei}`;
-const offlineKey = 'attachments-away';
+/** Terminals whose requests are repeated when they connect. */
+const reconnectKey = 'attachments-away';
 /** Longer than any request is repeated. */
 const filesTtlS = 4 * 86_400;
 
@@ -123,14 +124,14 @@ export class AttachmentRequestStore {
     await this.#redis.zRem(slotsKey(imei), _id);
   }
 
-  /** Marks a terminal as offline, so that its requests cost nothing when it returns. */
-  async markOffline(imei: string): Promise<void> {
-    await this.#redis.sAdd(offlineKey, imei);
+  /** Records that requests wait for a terminal to connect; for all others a connection costs no query. */
+  async markReconnectAwaited(imei: string): Promise<void> {
+    await this.#redis.sAdd(reconnectKey, imei);
   }
 
-  /** Marks a terminal as online; returns true if requests have waited for it. */
-  async markOnline(imei: string): Promise<boolean> {
-    if ((await this.#redis.sRem(offlineKey, imei)) === 0) return false;
+  /** Makes the requests due that waited for a terminal to connect; returns false if none did. */
+  async markReconnected(imei: string): Promise<boolean> {
+    if ((await this.#redis.sRem(reconnectKey, imei)) === 0) return false;
     await this.makeDue(imei, { missed: { $gt: 0 } });
     return true;
   }

@@ -91,7 +91,7 @@ export class AttachmentRequester {
   }
 
   async #onReconnected(imei: string): Promise<void> {
-    if (await this.#deps.store.markOnline(imei)) this.poll();
+    if (await this.#deps.store.markReconnected(imei)) this.poll();
   }
 
   async #pollWhileRequested(): Promise<void> {
@@ -145,10 +145,11 @@ export class AttachmentRequester {
   }
 
   async #sendRequest(request: AttachmentRequest): Promise<void> {
-    const { store, timings, countResult } = this.#deps;
+    const { store, timings, countResult, redis } = this.#deps;
+    const before = await readDevice(redis, request.imei);
     const response = await this.#sendUntilStopped(request);
     if (response === 'refused') return this.#finish(request, 'refused');
-    if (response === 'missed') return this.#scheduleRetry(request);
+    if (response === 'missed') return this.#scheduleRetry(request, before?.sessionId);
     countResult('asked');
     const againMs = timings.resendIntervalsMs[request.asked] ?? timings.resendIntervalsMs.at(-1) ?? timings.lifetimeMs;
     await store.release(request, { asked: request.asked + 1, missed: 0, nextAtMs: Date.now() + againMs });
@@ -168,16 +169,18 @@ export class AttachmentRequester {
     });
   }
 
-  async #scheduleRetry(request: AttachmentRequest): Promise<void> {
+  /** Waits for the next attempt, or for a session other than the one of the failed attempt. */
+  async #scheduleRetry(request: AttachmentRequest, failedSessionId: string | undefined): Promise<void> {
     const { store, timings, redis } = this.#deps;
     const { imei, missed } = request;
     await store.releaseSlot(request);
     const waitMs = Math.min(timings.maxRetryMs, timings.retryMs * 2 ** Math.min(missed, 10));
     await store.release(request, { missed: missed + 1, nextAtMs: Date.now() + waitMs });
-    if ((await readDevice(redis, imei)) !== null) return;
-    await store.markOffline(imei);
-    // It may have arrived in between.
-    if ((await readDevice(redis, imei)) !== null) await this.#onReconnected(imei);
+    // Also if it is online: its session may end before the next attempt.
+    await store.markReconnectAwaited(imei);
+    // It may have connected since the attempt began, when no reconnection was awaited yet.
+    const device = await readDevice(redis, imei);
+    if (device !== null && device.sessionId !== failedSessionId) await this.#onReconnected(imei);
   }
 
   /** Terminals move between vehicles and accounts. */

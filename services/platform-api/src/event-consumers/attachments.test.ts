@@ -211,6 +211,21 @@ describe('attachments of alarms', () => {
     expect((await requests())[0]).toMatchObject({ missed: 0, isHeld: false });
   });
 
+  it('are requested again at once from a terminal that reconnected during the attempt', async () => {
+    await lifecycle.stop();
+    begin({ ...quick, retryMs: 600_000, maxRetryMs: 600_000 });
+    const alarm = await newAlarm();
+    await terminals.connect(alarm.imei);
+    terminals.respond = async () => {
+      if (requested().length > 1) return generalResponse(0, 0x9208);
+      await terminals.connect(alarm.imei);
+      return { kind: 'timedOut' };
+    };
+    await want(alarm);
+    await waitFor(async () => (await requests())[0]?.asked === 1);
+    expect(requested()).toHaveLength(2);
+  });
+
   it.each<[string, Outcome]>([
     ['busy', { kind: 'busy', detail: 'draining' }],
     ['unreadable', { kind: 'unreadable', detail: 'an invalid response' }],

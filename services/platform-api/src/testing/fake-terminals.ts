@@ -54,7 +54,7 @@ export class FakeTerminals {
 
   async connect(imei: string): Promise<void> {
     const { redis, bus } = this.#deps;
-    const sessionId = `${imei}-session`;
+    const sessionId = `${imei}-session-${randomInt(1e9)}`;
     this.#sessions.set(imei, sessionId);
     await heartbeatGateway(redis, this.#podId);
     this.#server.subscribe(imei);
@@ -65,9 +65,14 @@ export class FakeTerminals {
     await claimDevice(redis, imei, { ...state, remoteAddress: '127.0.0.1' }, 0);
   }
 
+  async disconnect(imei: string): Promise<void> {
+    const sessionId = this.#sessions.get(imei);
+    if (sessionId !== undefined) await releaseDevice(this.#deps.redis, imei, sessionId);
+  }
+
   async close(): Promise<void> {
     clearInterval(this.#renewal);
-    for (const [imei, sessionId] of this.#sessions) await releaseDevice(this.#deps.redis, imei, sessionId);
+    for (const imei of this.#sessions.keys()) await this.disconnect(imei);
     await this.#server.stop();
   }
 }

@@ -1,5 +1,4 @@
 import { publish, sessionChanged } from '@fleet/bus';
-import { releaseDevice } from '@fleet/storage';
 import { ServerProcess, waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { FakeTerminals, newImei } from '../../testing/fake-terminals.ts';
@@ -139,7 +138,7 @@ describe('the online status', () => {
       state: 'stopped',
       previous_state: 'never_connected',
     });
-    await releaseDevice(harness.deps.redis, imei, `${imei}-session`);
+    await terminals.disconnect(imei);
     await waitFor(async () => {
       publish(harness.bus, sessionChanged, { imei, isOnline: false, atMs: Date.now() });
       return liveEvents.of('status', id).some(({ connected }) => connected === false);
