@@ -1,6 +1,7 @@
 import { type MediaStored, RetryLater } from '@fleet/bus';
 import { dayMs } from '@fleet/service-kit';
 import type { Deps } from '../../platform/deps.ts';
+import { findByKeys } from '../media/queries.ts';
 import type { Media } from '../media/schema.ts';
 import type { Vehicle } from '../vehicles/schema.ts';
 import { type ArrivedPicture, expectedFiles, matchPicture } from './rules.ts';
@@ -71,9 +72,13 @@ export async function completeCapture(
       files: files.filter((file) => file.mediaKey !== mediaKey),
     }));
   if (captureId === null) return;
+  const capture = await findCapture(records, captureId);
+  // A file is assigned before it is recorded: concurrently, another file may be between the two.
+  const recorded = await findByKeys(records, capture?.files.map((file) => file.mediaKey) ?? []);
   await changeCapture(records, { captureId }, (current) => {
     const isOpen = current.status === 'pending' || current.status === 'expired';
-    if (!isOpen || current.files.length < expectedFiles(current)) return null;
+    const files = current.files.filter((file) => recorded.has(file.mediaKey));
+    if (!isOpen || files.length < expectedFiles(current)) return null;
     const method = current.files.every((file) => file.multimediaId === null) ? 'stream' : 'terminal';
     return { status: 'completed', method, completedAt: new Date() };
   });
