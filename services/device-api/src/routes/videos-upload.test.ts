@@ -201,6 +201,7 @@ describe('concurrent requests', () => {
         (index % 2 === 0 ? api : replica).get(uploadPath(camera.imei)),
       );
       await uploads.waitUntilAdmitted(camera.imei, 50);
+      await waitFor(() => camera.requests === 1, 'the request of the clip');
       release(outcome && (() => outcome));
       const [status, body] = expectedResponse;
       const responses = await Promise.all(requests);

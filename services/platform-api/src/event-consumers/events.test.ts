@@ -106,7 +106,7 @@ describe('events other than locations', () => {
       const { id, imei } = await newVehicle();
       const driver = await api.post('/api/drivers', { name: 'Leaving', card_number: 'CARD-4' });
       await publishTerminalMessage(harness, imei, driverReport, card('CARD-4'));
-      await raised(id, 'driver_change');
+      await waitFor(async () => (await api.get(`/api/drivers/${driver.data.id}`)).data['current_vehicle_id'] === id);
       const out = { status: 2, time: '2026-01-31T13:00:00' };
       await publishTerminalMessage(
         harness,

@@ -164,9 +164,9 @@ function sampleValue({ name, schema }: Parameter): string {
 }
 
 const skipped = "this server does not explain plans in MongoDB's format, skipped the check of lists";
-/** The queries need documents: without any, nothing is sorted. */
-const isSorting = ({ stages }: { stages: readonly string[] }): boolean =>
-  stages.includes('SORT') && !stages.includes('EOF');
+/** The queries need documents: without any, or with a condition that none can match, nothing is sorted. */
+const isSorting = ({ query, stages }: { query: string; stages: readonly string[] }): boolean =>
+  stages.includes('SORT') && !stages.includes('EOF') && !query.includes('{"$in":[]}');
 const isScan = ({ stages }: { stages: readonly string[] }): boolean => stages.includes('COLLSCAN');
 
 describe.each(lists.map((operation) => [operation.operationId, operation] as const))('list %s', (_id, operation) => {

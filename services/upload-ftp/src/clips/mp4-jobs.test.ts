@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -64,6 +65,9 @@ async function createSlowFfmpeg(): Promise<string> {
   return path;
 }
 
+/** Returns the names in a folder; none before the first conversion has created it. */
+const listFiles = async (path: string): Promise<string[]> => (existsSync(path) ? readdir(path) : []);
+
 const newPod = (): string => `pod-${randomBytes(4).toString('hex')}`;
 const readJob = async ({ _id }: UploadRecord) => (await harness.records.find(_id))?.mp4;
 const waitForJob = (upload: UploadRecord, status: string) =>
@@ -82,7 +86,10 @@ describe('requested MP4 conversions', () => {
     const { changes } = startJobs(podId);
     for (const upload of uploads)
       expect(await waitForJob(upload, 'completed')).toMatchObject({ percent: 100, error: null, claim: null });
-    const ends = changes.filter(({ mp4 }) => mp4?.status === 'completed');
+    const ends = await waitFor(() => {
+      const completed = changes.filter(({ mp4 }) => mp4?.status === 'completed');
+      return completed.length >= uploads.length && completed;
+    }, 'the end of each to be published');
     expect(ends.map(({ _id }) => _id)).toEqual(uploads.map(({ _id }) => _id));
     expect(changes[0]).toMatchObject({ _id: uploads[0]?._id, mp4: { status: 'running' } });
     const [first] = uploads as [UploadRecord];
@@ -111,7 +118,7 @@ describe('requested MP4 conversions', () => {
     await waitForJob(upload, 'running');
     expect(await repository.cancel(upload._id)).toMatchObject({ mp4: { status: 'canceled' } });
     await slow.jobs.onRequest(upload._id);
-    await waitFor(async () => (await readdir(slow.workDir)).length === 0, 'the working directory to be removed');
+    await waitFor(async () => (await listFiles(slow.workDir)).length === 0, 'the working directory to be removed');
     expect(await readJob(upload)).toMatchObject({ status: 'canceled', sizeBytes: null });
     expect(await repository.cancel(upload._id)).toBeNull();
     await slow.stop();

@@ -39,12 +39,13 @@ afterAll(async () => {
 /** Creates vehicles at these latitudes, the first with the newest position, and returns their terminal numbers. */
 async function vehiclesAt(client: Client, latitudes: readonly number[]): Promise<string> {
   const imeis: string[] = [];
+  const newestMs = Date.now();
   for (const [index, latitude] of latitudes.entries()) {
     const imei = newImei();
     const created = await client.post('/api/vehicles', { vehicle_no: `LA${randomInt(10 ** 9)}`, imei });
     expect(created.status).toBe(201);
-    const location = lastLocationAt(imei, latitude, 2);
-    await writeLastLocation(harness.deps, { ...location, timestamp: location.timestamp - index * 1_000 });
+    const timestamp = newestMs - index * 1_000;
+    await writeLastLocation(harness.deps, { ...lastLocationAt(imei, latitude, 2), timestamp });
     imeis.push(imei);
   }
   return imeis.join();
