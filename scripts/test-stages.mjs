@@ -74,6 +74,14 @@ function unitTestFiles(options, workers) {
   };
 }
 
+/** Prepares the variable that names a MongoDB server, where one runs. */
+const prepareReplicaSets = (stage) =>
+  prepare(`${stage}: MongoDB`, async () => {
+    const { prepareMongod } = await import('../deploy/local/dist/test-mongod.js');
+    const program = await prepareMongod(await createReporter());
+    return program === undefined ? {} : { MONGOD_BIN: program };
+  });
+
 /**
  * Runs the unit tests with separate backends.
  * @param {StageOptions} options
@@ -86,12 +94,13 @@ export async function runUnitTests(options = {}) {
       return startTestBackends(await createReporter(), { parentFolder: folder });
     });
     if (backends.value === undefined) return [backends.row];
+    const mongod = await prepareReplicaSets('Unit tests');
     const tests = await runJest('Unit tests', {
       ...unitTestFiles(options, options.workers ?? unitWorkers),
-      env: { ...backends.value.env, ...options.env, TMPDIR: folder },
+      env: { ...backends.value.env, ...mongod.value, ...options.env, TMPDIR: folder },
     });
     await backends.value.stop();
-    return [backends.row, tests];
+    return [backends.row, mongod.row, tests];
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -131,12 +140,13 @@ export async function runEndToEndTests(options = {}) {
     const { python, home } = await prepareFuzzer(await createReporter());
     return { SCHEMATHESIS_PYTHON: python, SCHEMATHESIS_HOME: home };
   });
+  const mongod = await prepareReplicaSets('End-to-end tests');
   const { ProductPool } = await import('./product-pool.mjs');
   const folder = createTemporaryFolder();
   const pool = await ProductPool.open(folder);
   try {
     const own = { TMPDIR: folder, PRODUCT_POOL_URL: pool.url };
-    const env = { ...backends.value, ...browser.value, ...fuzzer.value, ...options.env, ...own };
+    const env = { ...backends.value, ...browser.value, ...fuzzer.value, ...mongod.value, ...options.env, ...own };
     const listed = listEndToEndFiles(options.patterns);
     const rows = [];
     for (const [title, hasBrowser, workers] of endToEndRuns) {
@@ -148,7 +158,7 @@ export async function runEndToEndTests(options = {}) {
       );
       rows.push(await runJest(title, { project: 'e2e', args, env }));
     }
-    return [backends.row, browser.row, fuzzer.row, ...rows];
+    return [backends.row, browser.row, fuzzer.row, mongod.row, ...rows];
   } finally {
     await pool.stop();
     rmSync(folder, { recursive: true, force: true });

@@ -1,7 +1,11 @@
 import { RedisSentinels } from '@fleet/testing';
-import { describeMasterLoss } from './testing/redis-master-loss.ts';
+import { describePrimaryLoss } from './testing/primary-loss.ts';
 
-describeMasterLoss('the Redis master behind sentinels', async () => {
+describePrimaryLoss('the Redis master behind sentinels', async () => {
   const servers = await RedisSentinels.start();
-  return { url: servers.url, kill: () => servers.killMaster(), remove: () => servers.remove() };
+  return {
+    settings: { REDIS_URL: servers.url },
+    kill: async () => (await servers.killMaster()).waitForFailover,
+    remove: () => servers.remove(),
+  };
 });

@@ -2,6 +2,7 @@ export { campaignSize, campaignTimeoutMs } from './campaign-size.ts';
 export { selfSigned } from './certificate.ts';
 export { maxLagWithin, monitorEventLoopLag } from './event-loop-lag.ts';
 export { freePort } from './free-port.ts';
+export { hasMongod, MongoReplicaSet } from './mongo-replica-set.ts';
 export { NatsCluster } from './nats-cluster.ts';
 export { OtlpReceiver, type ReceivedSpan } from './otlp-receiver.ts';
 export { propertyRuns, propertySeed, propertySettings } from './property-settings.ts';

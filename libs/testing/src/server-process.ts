@@ -60,6 +60,14 @@ export class ServerProcess {
   static mongo = (): Promise<ServerProcess> =>
     ServerProcess.#create('FERRETDB_BIN', (port, dir) => ['-listen', `127.0.0.1:${port}`, '-dir', dir]);
 
+  /** A MongoDB server. */
+  static mongod = (more: readonly string[]): Promise<ServerProcess> =>
+    ServerProcess.#create('MONGOD_BIN', (port, dir) => [
+      ...['--bind_ip', '127.0.0.1', '--port', String(port), '--dbpath', dir],
+      ...['--wiredTigerCacheSizeGB', '0.25', '--oplogSize', '128', '--quiet'],
+      ...more,
+    ]);
+
   /** An S3-compatible server without a bucket; its keys are `s3Keys`. */
   static s3 = (): Promise<ServerProcess> =>
     ServerProcess.#create('S3_SERVER_BIN', (port, dir) => {

@@ -5,22 +5,23 @@ import { findFaults } from './fleet.ts';
 import { LoadedProduct } from './loaded-product.ts';
 import { recoveryMs } from './node-loss.ts';
 
-/** Redis servers, one of which is killed. */
-interface RedisServers {
-  readonly url: string;
-  /** Kills a master with SIGKILL; the returned function waits for its successor. */
-  readonly kill: () => Promise<{ readonly waitForFailover: () => Promise<void> }>;
+/** Servers of one store, the primary of which is killed. */
+interface ReplicatedServers {
+  /** Setting of the product that names them. */
+  readonly settings: Readonly<Record<string, string>>;
+  /** Kills the primary with SIGKILL; the returned function waits for its successor. */
+  readonly kill: () => Promise<() => Promise<void>>;
   readonly remove: () => Promise<void>;
 }
 
-/** Defines the test that the product loses nothing with a master of Redis. */
-export function describeMasterLoss(name: string, startServers: () => Promise<RedisServers>): void {
-  let servers: RedisServers;
+/** Defines the test that the product loses nothing with the primary of a replicated store. */
+export function describePrimaryLoss(name: string, startServers: () => Promise<ReplicatedServers>): void {
+  let servers: ReplicatedServers;
   let product: LoadedProduct;
 
   beforeAll(async () => {
     servers = await startServers();
-    product = await LoadedProduct.start({ REDIS_URL: servers.url });
+    product = await LoadedProduct.start({ ...servers.settings });
   }, 300_000);
 
   afterAll(async () => {
@@ -34,7 +35,7 @@ export function describeMasterLoss(name: string, startServers: () => Promise<Red
       let failedOverMs = 0;
       const calls = await product.callDuring(async () => {
         killedAtMs = performance.now();
-        const { waitForFailover } = await servers.kill();
+        const waitForFailover = await servers.kill();
         await waitForFailover();
         failedOverMs = performance.now() - killedAtMs;
       });
