@@ -10,7 +10,7 @@ import { StartError } from './start-error.ts';
 import { logTail } from './supervised-process.ts';
 
 /** Packages of PyPI that the tests need. */
-export interface PythonPackages {
+interface PythonPackages {
   /** Of the folder and the log. */
   readonly name: string;
   /** Title of the installation step. */

@@ -2,6 +2,7 @@ import { connect } from 'node:net';
 import { connect as connectEncrypted } from 'node:tls';
 import { freePort } from './free-port.ts';
 import { sendInlineCommands } from './inline-commands.ts';
+import { formatUserArguments, type RedisUser, readRefusals } from './redis-rights.ts';
 import { ServerProcess } from './server-process.ts';
 import { waitFor } from './wait-for.ts';
 
@@ -15,7 +16,7 @@ interface ClusterOptions {
   /** A node that does not respond for this long counts as lost. */
   readonly nodeTimeoutMs?: number;
   /** Of a user in the access control list; the default user has the same password. */
-  readonly user?: { readonly name: string; readonly password: string };
+  readonly user?: RedisUser;
   /** Files with a certificate of 127.0.0.1 and its key: all connections are encrypted. */
   readonly tls?: { readonly certFile: string; readonly keyFile: string };
 }
@@ -57,6 +58,13 @@ export class RedisCluster {
     return `redis${tls === undefined ? '' : 's'}+cluster://${credentials}${hosts}`;
   }
 
+  /** Returns the commands that nodes without TLS refused for want of a right; empty for none. */
+  readRefusals = (): Promise<string> =>
+    readRefusals(
+      this.#nodes.map(({ server }) => server.port),
+      this.#options.user?.password,
+    );
+
   /** Kills the master of a key's slot with SIGKILL. Returns a function that waits until its replica is the master. */
   async killMasterOf(key: string): Promise<{ readonly waitForFailover: () => Promise<void> }> {
     const { slot, server } = await this.#findMasterOf(key);
@@ -80,7 +88,7 @@ export class RedisCluster {
     await this.#expectOk(target, `CLUSTER SETSLOT ${slot} IMPORTING ${sourceId}`);
     await this.#expectOk(source.port, `CLUSTER SETSLOT ${slot} MIGRATING ${targetId}`);
     const { user } = this.#options;
-    const credentials = user === undefined ? '' : ` AUTH2 ${user.name} ${user.password}`;
+    const credentials = user === undefined ? '' : ` AUTH ${user.password}`;
     for (;;) {
       const reply = await this.#send(source.port, `CLUSTER GETKEYSINSLOT ${slot} 1`);
       const moved = /^\*1\r\n\$\d+\r\n([^\r]*)/.exec(reply)?.[1];
@@ -226,7 +234,7 @@ export class RedisCluster {
         tls === undefined
           ? connect(address, onConnect)
           : connectEncrypted({ ...address, rejectUnauthorized: false }, onConnect),
-      [...(user === undefined ? [] : [`AUTH ${user.name} ${user.password}`]), command],
+      [...(user === undefined ? [] : [`AUTH ${user.password}`]), command],
     );
     return user === undefined ? reply : reply.replace(/^\+OK\r\n/, '');
   }
@@ -256,7 +264,7 @@ async function createNode({ nodeTimeoutMs = 5_000, user, tls }: ClusterOptions):
         }),
   };
   const more = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value]);
-  const acl = user === undefined ? [] : ['--user', user.name, 'on', `>${user.password}`, '~*', '&*', '+@all'];
+  const acl = user === undefined ? [] : formatUserArguments(user);
   const ports = (port: number) => (tls === undefined ? [] : ['--port', '0', '--tls-port', String(port)]);
   return { server: await ServerProcess.redis((port) => [...ports(port), ...more, ...acl]), busPort };
 }

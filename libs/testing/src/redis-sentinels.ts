@@ -1,6 +1,7 @@
 import { connect } from 'node:net';
 import { connect as connectEncrypted } from 'node:tls';
 import { sendInlineCommands } from './inline-commands.ts';
+import { formatUserArguments, type RedisUser, readRefusals } from './redis-rights.ts';
 import { ServerProcess } from './server-process.ts';
 import { waitFor } from './wait-for.ts';
 
@@ -14,6 +15,8 @@ const failoverTimeoutMs = 120_000;
 interface SentinelsOptions {
   /** Of the servers with data. */
   readonly password?: string;
+  /** Of the servers with data: clients use it instead of the default user, which keeps all rights. */
+  readonly user?: RedisUser;
   readonly sentinelPassword?: string;
   /** Files with a certificate of 127.0.0.1 and its key: all connections are encrypted. */
   readonly tls?: { readonly certFile: string; readonly keyFile: string };
@@ -37,7 +40,7 @@ export class RedisSentinels {
   }
 
   static async start(options: SentinelsOptions = {}): Promise<RedisSentinels> {
-    const { password, sentinelPassword, tls } = options;
+    const { password, sentinelPassword, tls, user } = options;
     const tlsSettings: readonly (readonly [string, string])[] =
       tls === undefined
         ? []
@@ -52,6 +55,7 @@ export class RedisSentinels {
       ...(tls === undefined ? [] : ['--port', '0', '--tls-port', String(port)]),
       ...tlsSettings.flatMap(([name, value]) => [`--${name}`, value]),
       ...(password === undefined ? [] : ['--requirepass', password, '--masterauth', password]),
+      ...(user === undefined ? [] : formatUserArguments(user)),
     ];
     const master = await (await ServerProcess.redis(serverArguments)).start();
     const replicas = await Promise.all(
@@ -82,9 +86,10 @@ export class RedisSentinels {
 
   /** URL of the product's setting. */
   get url(): string {
-    const { password, sentinelPassword, tls } = this.#options;
+    const { password, sentinelPassword, tls, user } = this.#options;
     const hosts = this.#sentinels.map(({ port }) => `127.0.0.1:${port}`).join(',');
-    const credentials = password === undefined ? '' : `:${password}@`;
+    const { name = '', password: secret = password } = user ?? {};
+    const credentials = secret === undefined ? '' : `${name}:${secret}@`;
     const query = sentinelPassword === undefined ? '' : `?sentinel_password=${sentinelPassword}`;
     return `redis${tls === undefined ? '' : 's'}+sentinel://${credentials}${hosts}/${masterName}${query}`;
   }
@@ -107,6 +112,13 @@ export class RedisSentinels {
       },
     };
   }
+
+  /** Returns the commands that servers without TLS refused for want of a right; empty for none. */
+  readRefusals = (): Promise<string> =>
+    readRefusals(
+      this.#servers.map(({ port }) => port),
+      this.#options.password,
+    );
 
   /** Starts killed servers again; the sentinels make them replicas. */
   async restart(): Promise<void> {

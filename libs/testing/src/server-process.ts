@@ -63,8 +63,17 @@ export class ServerProcess {
   /** A MongoDB server. */
   static mongod = (more: readonly string[]): Promise<ServerProcess> =>
     ServerProcess.#create('MONGOD_BIN', (port, dir) => [
-      ...['--bind_ip', '127.0.0.1', '--port', String(port), '--dbpath', dir],
-      ...['--wiredTigerCacheSizeGB', '0.25', '--oplogSize', '128', '--quiet'],
+      '--bind_ip',
+      '127.0.0.1',
+      '--port',
+      String(port),
+      '--dbpath',
+      dir,
+      '--wiredTigerCacheSizeGB',
+      '0.25',
+      '--oplogSize',
+      '128',
+      '--quiet',
       ...more,
     ]);
 

@@ -11,6 +11,8 @@ interface ReplicatedServers {
   readonly settings: Readonly<Record<string, string>>;
   /** Kills the primary with SIGKILL; the returned function waits for its successor. */
   readonly kill: () => Promise<() => Promise<void>>;
+  /** Returns the commands that the servers refused for want of a right; empty for none. */
+  readonly readRefusals?: () => Promise<string>;
   readonly remove: () => Promise<void>;
 }
 
@@ -49,6 +51,7 @@ export function describePrimaryLoss(name: string, startServers: () => Promise<Re
       const [terminal] = product.fleet.terminals;
       const start = () => product.harness.get(`/realtime/start-stream?imei=${terminal?.phone}&channel=1`);
       await waitFor(async () => (await start()).status === 200, 'a stream to start', recoveryMs);
+      expect((await servers.readRefusals?.()) ?? '').toBe('');
     }, 400_000);
   });
 }
