@@ -12,7 +12,10 @@ const productRights = ['~*', '&*', '+@all', '-@admin', '-@dangerous', '+role'] a
 
 /** Returns arguments of redis-server for a user with the rights that docs/operations.md states for the product. */
 export const formatUserArguments = ({ name, password }: RedisUser): readonly string[] => [
-  ...['--user', name, 'on', `>${password}`],
+  '--user',
+  name,
+  'on',
+  `>${password}`,
   ...productRights,
 ];
 
