@@ -1,6 +1,7 @@
 import type { components } from '@fleet/api-client';
 import { addProtocol, type LayerSpecification, type SourceSpecification, type StyleSpecification } from 'maplibre-gl';
 import type { Theme } from '../theme/tokens.ts';
+import { resolveSourceUrls, resolveStyleUrl } from './style-urls.ts';
 
 export type MapSource = components['schemas']['MapSource'];
 
@@ -91,13 +92,13 @@ async function loadStyle({ url, attribution }: MapSource): Promise<SourceStyle> 
   if (!response.ok) throw new Error(`The map responded with ${response.status}.`);
   const { sources, layers, sprite } = (await response.json()) as Partial<StyleSpecification>;
   if (typeof sources !== 'object' || !Array.isArray(layers)) throw new Error('The map has no style.');
-  const attributed = Object.entries(sources).map(([id, source], index) => [
+  const attributed = Object.entries(resolveSourceUrls(sources, url)).map(([id, source], index) => [
     id,
     index === 0 && attribution !== '' ? { ...source, attribution } : source,
   ]);
   return {
     sources: Object.fromEntries(attributed) as SourceStyle['sources'],
     layers,
-    sprite: typeof sprite === 'string' ? sprite : undefined,
+    sprite: typeof sprite === 'string' ? resolveStyleUrl(sprite, url) : undefined,
   };
 }
