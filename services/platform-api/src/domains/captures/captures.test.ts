@@ -137,6 +137,19 @@ describe('a capture', () => {
     expect(items.filter((file) => file['capture_id'] === null)).toHaveLength(1);
   });
 
+  it('is completed by its last picture although another one has been deleted', async () => {
+    const { id, imei } = await newVehicle();
+    terminals.respond = async () => shootOutcome(0, [51, 52]);
+    const pending = await capture(id, 'count=2&wait=0');
+    await sendPicture(imei, 51);
+    await waitFor(async () => mediaOf({ data: await read(pending) }).length === 1);
+    const [first] = mediaOf({ data: await read(pending) });
+    expect((await api.delete(`/api/dashcam-media/${first?.id}`)).status).toBe(200);
+    await sendPicture(imei, 52);
+    await waitUntil(pending, 'completed');
+    expect(mediaOf({ data: await read(pending) })).toHaveLength(1);
+  });
+
   it('is named by the media events of the websocket', async () => {
     const { id, imei } = await newVehicle();
     const { body } = await api.get('/api/user/generate-websocket-token');

@@ -1,7 +1,7 @@
 import { type MediaStored, RetryLater } from '@fleet/bus';
 import { dayMs } from '@fleet/service-kit';
 import type { Deps } from '../../platform/deps.ts';
-import { findByKeys } from '../media/queries.ts';
+import { findByKeys, findRemoval } from '../media/queries.ts';
 import type { Media } from '../media/schema.ts';
 import type { Vehicle } from '../vehicles/schema.ts';
 import { type ArrivedPicture, expectedFiles, matchPicture } from './rules.ts';
@@ -63,7 +63,7 @@ const addFile = (records: FileDeps['records'], capture: Capture, file: CapturedF
  * a concurrent process chose.
  */
 export async function completeCapture(
-  { records }: FileDeps,
+  { records, database }: FileDeps & Pick<Deps, 'database'>,
   { captureId, mediaKey }: Pick<Media, 'captureId' | 'mediaKey'>,
   assignedId: string | null = captureId,
 ): Promise<void> {
@@ -73,13 +73,27 @@ export async function completeCapture(
     }));
   if (captureId === null) return;
   const capture = await findCapture(records, captureId);
-  // A file is assigned before it is recorded: concurrently, another file may be between the two.
-  const recorded = await findByKeys(records, capture?.files.map((file) => file.mediaKey) ?? []);
+  const arrived = await findArrivedKeys({ records, database }, capture?.files ?? []);
   await changeCapture(records, { captureId }, (current) => {
     const isOpen = current.status === 'pending' || current.status === 'expired';
-    const files = current.files.filter((file) => recorded.has(file.mediaKey));
+    const files = current.files.filter((file) => arrived.has(file.mediaKey));
     if (!isOpen || files.length < expectedFiles(current)) return null;
     const method = current.files.every((file) => file.multimediaId === null) ? 'stream' : 'terminal';
     return { status: 'completed', method, completedAt: new Date() };
   });
+}
+
+/**
+ * Returns the keys of the files that are recorded, or were and have been deleted. A file is assigned before it is
+ * recorded: concurrently, another file may be between the two.
+ */
+async function findArrivedKeys(
+  { records, database }: Pick<Deps, 'records' | 'database'>,
+  files: readonly CapturedFile[],
+): Promise<Set<string>> {
+  const keys = files.map(({ mediaKey }) => mediaKey);
+  const recorded = await findByKeys(records, keys);
+  const arrived = new Set(recorded.keys());
+  for (const key of keys) if (!recorded.has(key) && (await findRemoval(database, key)) !== null) arrived.add(key);
+  return arrived;
 }
