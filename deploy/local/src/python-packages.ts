@@ -11,12 +11,12 @@ import { logTail } from './supervised-process.ts';
 
 /** Packages of PyPI that the tests need. */
 interface PythonPackages {
-  /** Of the folder and the log. */
+  /** Name of the folder and of the log. */
   readonly name: string;
   /** Title of the installation step. */
   readonly title: string;
-  /** What needs Python, as the beginning of a sentence. */
-  readonly user: string;
+  /** Begins the advice on machines without Python: what needs it. */
+  readonly requiredBy: string;
   /** The pinned packages, with their hashes. */
   readonly requirementsFile: string;
 }
@@ -30,8 +30,8 @@ export interface InstalledPackages {
 /** Minimum version required by the packages. */
 const neededPython = [3, 11] as const;
 
-const formatAdvice = (user: string): string =>
-  `${user} needs Python 3.11 or later with pip: install it (Debian 12, Ubuntu 24.04 or later: sudo apt-get install python3-pip; elsewhere https://www.python.org/downloads) so that python3 is on the PATH.`;
+const formatAdvice = (requiredBy: string): string =>
+  `${requiredBy} needs Python 3.11 or later with pip: install it (Debian 12, Ubuntu 24.04 or later: sudo apt-get install python3-pip; elsewhere https://www.python.org/downloads) so that python3 is on the PATH.`;
 
 /** Returns whether `python3 --version` names a version that can run the packages. */
 export function isPythonRecentEnough(versionLine: string): boolean {
@@ -76,7 +76,7 @@ async function pythonWithPip(advice: string, context: Context): Promise<{ python
 
 /** Returns the packages from the cache, or installs them with pip. */
 export async function preparePythonPackages(
-  { name, title, user, requirementsFile }: PythonPackages,
+  { name, title, requiredBy, requirementsFile }: PythonPackages,
   progress: Progress,
   cacheDir = join(repoRoot, '.cache'),
 ): Promise<InstalledPackages> {
@@ -99,7 +99,7 @@ export async function preparePythonPackages(
   )
     return { python: existing, home };
 
-  const { python, installer } = await pythonWithPip(formatAdvice(user), { progress, cacheDir, logDir });
+  const { python, installer } = await pythonWithPip(formatAdvice(requiredBy), { progress, cacheDir, logDir });
   const logFile = join(logDir, `${name}.log`);
   for (const old of [stamp, home]) rmSync(old, { recursive: true, force: true });
   const pip = ['-m', 'pip', 'install', '--disable-pip-version-check', '--require-hashes', '--only-binary=:all:'];

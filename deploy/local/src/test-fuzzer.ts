@@ -15,7 +15,7 @@ export const prepareFuzzer = (progress: Progress): Promise<InstalledPackages> =>
     {
       name: 'schemathesis',
       title: 'Installing the contract fuzzer (PyPI package schemathesis)',
-      user: 'The contract fuzzer (schemathesis)',
+      requiredBy: 'The contract fuzzer (schemathesis)',
       requirementsFile,
     },
     progress,

