@@ -94,6 +94,7 @@ export class MapServer {
   readonly #server: Server;
   readonly #west = createPng(mapColors.west);
   readonly #east = createPng(mapColors.east);
+  readonly #styleTile = createPng(mapColors.style);
   readonly #vectorTile = createVectorTile();
   readonly #archive = createArchive(createPng(mapColors.archive));
 
@@ -123,6 +124,7 @@ export class MapServer {
     const [, kind = '', , x = '0'] = url.split('/');
     if (kind === 'world.pmtiles') return sendRange(response, this.#archive, headers.range);
     if (kind === 'style.json') return void response.end(JSON.stringify(style));
+    if (kind === 'style-tiles') return void response.end(this.#styleTile);
     if (kind === 'vector') return void response.end(this.#vectorTile);
     if (kind === 'raster') return void response.end(this.#west);
     // `halves-<column>` has another colour from that column on.
@@ -132,11 +134,12 @@ export class MapServer {
   }
 }
 
+/** Names its tiles relative to itself, as many tile servers do. */
 const style = {
   version: 8,
-  sources: {},
+  sources: { tiles: { type: 'raster', tiles: ['style-tiles/{z}/{x}/{y}.png'], tileSize: 256 } },
   glyphs: 'http://fonts.invalid/{fontstack}/{range}.pbf',
-  layers: [{ id: 'water', type: 'background', paint: { 'background-color': `rgb(${mapColors.style.join()})` } }],
+  layers: [{ id: 'tiles', type: 'raster', source: 'tiles' }],
 };
 
 function sendRange(response: ServerResponse, content: Buffer, range = ''): void {
