@@ -45,6 +45,7 @@ const pages: readonly (readonly [path: string, requests: string])[] = [
   ['/vehicles/ID/notifications', '**/api/notifications/vehicle-preferences/ID'],
   ['/vehicles/ID/sharing', '**/api/vehicle/get-shared-users?*'],
   ['/vehicles/ID/routes', '**/api/vehicles/ID/list-linked-routes?*'],
+  ['/vehicles/ID/media', '**/api/user/downloaded-dashcam-videos?*'],
   ['/vehicles/ID/day/2026-11-20', '**/api/vehicles/ID/locations?*'],
   ['/groups', '**/api/vehicle-groups?*'],
   ['/media', '**/api/user/downloaded-dashcam-videos?*'],
