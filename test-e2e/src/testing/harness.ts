@@ -49,12 +49,16 @@ const raisedLimits = {
 /** A simulated camera on a busy machine connects late. The product cancels its request after 30 seconds. */
 const raisedWaits = { FIRST_PACKET_WAIT_MS: '25000' };
 
+/** Without a night, a moving terminal raises the same events at any time of the day. */
+const withoutNight = { RULE_NIGHT_FROM_HOUR: '0', RULE_NIGHT_TO_HOUR: '0' };
+
 /**
  * Settings of products from the pool: no limit affects a test file, and partner servers on this machine may be called.
  */
 const poolSettings = {
   ...raisedLimits,
   ...raisedWaits,
+  ...withoutNight,
   LOG_LEVEL: 'info',
   RATE_LIMIT_PLATFORM_PER_MINUTE: '100000',
   RATE_LIMIT_PLATFORM_BURST: '100000',
@@ -97,7 +101,7 @@ export function uniquePhone(digits: 12 | 20 = 12): string {
  * stop the product. A given data folder remains after the stop.
  */
 export async function startHarness(env: Record<string, string> = {}, dataDir?: string): Promise<StartedHarness> {
-  const settings = { LOG_LEVEL: 'info', ...raisedLimits, ...raisedWaits, ...env };
+  const settings = { LOG_LEVEL: 'info', ...raisedLimits, ...raisedWaits, ...withoutNight, ...env };
   const product = await startProduct({ env: settings, ...(dataDir === undefined ? {} : { dataDir }) });
   return { ...createHarness(product, () => product.stop()), isDedicated: true };
 }

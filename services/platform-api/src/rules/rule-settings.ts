@@ -58,7 +58,11 @@ export const ruleSettings = envSchema({
     description: 'charge in percent at or below which the battery is low',
   },
   RULE_NIGHT_FROM_HOUR: { ...hours, default: 23, description: "hour of the vehicle's clock at which night begins" },
-  RULE_NIGHT_TO_HOUR: { ...hours, default: 5, description: 'hour at which it ends' },
+  RULE_NIGHT_TO_HOUR: {
+    ...hours,
+    default: 5,
+    description: 'hour at which it ends; if it is the hour of its beginning, there is no night',
+  },
   RULE_DEDUPE_WINDOW_MS: {
     formerName: 'RULE_FOLD_MS',
     ...span,

@@ -253,6 +253,12 @@ describe('night driving', () => {
     expect(findings(nightDrivingRule, nights)).toEqual([`${at(23)} night_driving`, `${at(47)} night_driving`]);
   });
 
+  it('is never found if the night ends in the hour of its beginning', () => {
+    const settings = { nightFromHour: 0, nightToHour: 0 };
+    const reports = Array.from({ length: 24 }, (_, hour) => drive(at(10 + hour)));
+    expect(findings(nightDrivingRule, reports, { settings })).toEqual([]);
+  });
+
   it('uses the settings', () => {
     const settings = { nightFromHour: 9, nightToHour: 11, movingFromKmh: 50 };
     expect(
