@@ -39,13 +39,18 @@ async function watch(): Promise<{ imei: string; user: FakeUser; url: string }> {
   return { imei, user, url: (body as { ws_flv_url: string }).ws_flv_url };
 }
 
-/** Returns the status of a refused handshake. */
-async function refusalOf(url: string): Promise<number | undefined> {
+/** Returns the status of a refused handshake; undefined for an accepted or interrupted one. */
+function refusalOf(url: string): Promise<number | undefined> {
   const client = new WebSocket(url);
-  client.on('error', () => undefined);
-  const [request, response] = (await once(client, 'unexpected-response')) as [{ destroy(): void }, IncomingMessage];
-  request.destroy();
-  return response.statusCode;
+  return new Promise((resolve) => {
+    client.once('unexpected-response', (request, response) => {
+      request.destroy();
+      resolve(response.statusCode);
+    });
+    client.once('open', () => client.terminate());
+    // A viewer that loses access during its handshake is disconnected without a response.
+    client.on('error', () => undefined).once('close', () => resolve(undefined));
+  });
 }
 
 const sendAndStay = (_request: IncomingMessage, response: ServerResponse): void => void response.write('FLV');
