@@ -21,7 +21,7 @@ beforeEach(async () => {
   [logins, simulated] = [[], []];
   const platformApi = await listen((req, res) => {
     void req.setEncoding('utf8').once('data', (body: string) => {
-      logins.push({ ...JSON.parse(body), origin: req.headers.origin });
+      logins.push({ ...JSON.parse(body), origin: req.headers.origin, agent: req.headers['user-agent'] });
       res.writeHead(200, { 'set-cookie': '__Host-refresh=r1; Secure; HttpOnly' }).end('{}');
     });
   });
@@ -50,12 +50,18 @@ async function statusOf(path: string, headers: Record<string, string>): Promise<
 
 describe('the demo', () => {
   it('logs a browser in with a session cookie and leads it to the map', async () => {
-    const response = await fetch(base + signInPath, { redirect: 'manual' });
+    const response = await fetch(base + signInPath, { redirect: 'manual', headers: { 'user-agent': 'Firefox' } });
     expect(response.status).toBe(302);
     expect(response.headers.get('location')).toBe('/map#signed-in');
     expect(response.headers.getSetCookie()).toEqual(['__Host-refresh=r1; Secure; HttpOnly']);
     expect(logins).toEqual([
-      { identifier: 'demo@fleet.example', password: 'secret', session: 'cookie', origin: 'http://127.0.0.1:8080' },
+      {
+        identifier: 'demo@fleet.example',
+        password: 'secret',
+        session: 'cookie',
+        origin: 'http://127.0.0.1:8080',
+        agent: 'Firefox',
+      },
     ]);
   });
 

@@ -36,11 +36,12 @@ function sendError(response: ServerResponse, status: number, error: string): voi
 }
 
 /** Logs the browser in and redirects it to the map. The session of another user in this browser is replaced. */
-async function signIn(options: DemoOptions, response: ServerResponse): Promise<void> {
+async function signIn(options: DemoOptions, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const { platformApi, email: identifier, password, origin } = options;
   const login = await fetch(`${platformApi}/api/auth/login`, {
     method: 'POST',
-    headers: { 'content-type': 'application/json', origin },
+    // The list of sessions names the browser.
+    headers: { 'content-type': 'application/json', 'user-agent': request.headers['user-agent'] ?? '', origin },
     body: JSON.stringify({ identifier, password, session: 'cookie' }),
   });
   await login.body?.cancel();
@@ -72,7 +73,7 @@ export function createDemo(options: DemoOptions): Demo {
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     request.resume();
     if (!isLocal(request)) return sendError(response, 403, 'The demo can be opened only in a browser of this machine.');
-    if (request.url === signInPath) return await signIn(options, response);
+    if (request.url === signInPath) return await signIn(options, request, response);
     await callSimulator(options.simulator, request, response);
   };
   return {

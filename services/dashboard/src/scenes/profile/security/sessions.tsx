@@ -4,6 +4,7 @@ import { useTranslation } from 'react-i18next';
 import { useSession } from '../../../common/session/session-context.ts';
 import { Age } from '../../../common/ui/age.tsx';
 import { Failure, Loading } from '../../../common/ui/states.tsx';
+import { findSessionClient } from './session-client.ts';
 
 /** Shows the open sessions of the user, each of which can be ended. */
 export function Sessions() {
@@ -39,7 +40,9 @@ export function Sessions() {
           <tbody>
             {sessions.data.map((session) => (
               <tr key={session.id}>
-                <td>{(session.user_agent ?? t('sessions.unknown')).slice(0, 60)}</td>
+                <td>
+                  <ClientName userAgent={session.user_agent} />
+                </td>
                 <td>{session.ip}</td>
                 <td>
                   <Age timeMs={Date.parse(session.last_used_at)} />
@@ -60,4 +63,13 @@ export function Sessions() {
       </div>
     </section>
   );
+}
+
+/** Shows the browser of a session; the user agent of other programs. */
+function ClientName({ userAgent }: { userAgent: string | null }) {
+  const { t } = useTranslation('profile');
+  if (userAgent === null) return <>{t('sessions.unknown')}</>;
+  const client = findSessionClient(userAgent);
+  const name = client === undefined ? userAgent.slice(0, 60) : t('sessions.client', { ...client });
+  return <span title={userAgent}>{name}</span>;
 }

@@ -101,13 +101,12 @@ function DeliveryState({ delivery, nowMs }: { delivery: Delivery; nowMs: number 
   const { t } = useTranslation('profile');
   const { status, attempt_count: count, next_attempt_at: next, last_attempt: last } = delivery;
   const outcome = last === null ? '' : t('webhooks.outcome', { outcome: toOutcomeText(last), ms: last.duration_ms });
-  const waitSeconds = next === null ? 0 : Math.max(0, Math.ceil((Date.parse(next) - nowMs) / 1000));
-  const text =
-    status === 'pending' && next !== null
-      ? t('webhooks.nextIn', { seconds: waitSeconds, number: count + 1 })
-      : status === 'failed'
-        ? t('webhooks.failedAfter', { count })
-        : t(`webhooks.delivery.${status}`);
+  if (status === 'pending' && next !== null) {
+    const seconds = Math.max(0, Math.ceil((Date.parse(next) - nowMs) / 1000));
+    const attempt = { seconds, number: count + 1, outcome };
+    return <span data-status={status}>{t(last === null ? 'webhooks.firstIn' : 'webhooks.nextIn', attempt)}</span>;
+  }
+  const text = status === 'failed' ? t('webhooks.failedAfter', { count }) : t(`webhooks.delivery.${status}`);
   return (
     <span data-status={status}>
       {text} {outcome}
