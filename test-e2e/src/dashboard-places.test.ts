@@ -199,6 +199,23 @@ describe('the geofences of an account', () => {
     expectPositions(positionsOf(corridor), line);
   });
 
+  it('are saved after a refused shape was drawn again', async () => {
+    browser.expectStatus(400);
+    const [, second, third, fourth] = corners as [MapPosition, MapPosition, MapPosition, MapPosition];
+    await open(`/geofences/new?${at}`);
+    await pointer.waitUntilDrawing();
+    for (const corner of [first, third, second, fourth, first]) await pointer.click(corner);
+    await page.getByRole('button', { name: /^Corner 4/ }).waitFor();
+    await page.getByLabel('Name').fill('Crossed');
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    await page.getByText(/cross/i).first().waitFor();
+    await page.getByRole('button', { name: 'Draw again' }).click();
+    await pointer.waitUntilDrawing();
+    for (const corner of [...corners, first]) await pointer.click(corner);
+    await page.getByRole('button', { name: /^Corner 4/ }).waitFor();
+    expectPositions(positionsOf(await create('geofences')), corners);
+  });
+
   it('are placed and named by keyboard alone', async () => {
     await open(`/geofences/new?type=circle&${at}`);
     const place = page.getByRole('button', { name: 'Put into the middle of the map', disabled: false });

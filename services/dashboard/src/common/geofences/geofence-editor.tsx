@@ -3,7 +3,6 @@ import { Button, Group, Text } from '@mantine/core';
 import { type FormEvent, useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { toFieldErrors } from '../forms/faults.ts';
-import { createIdempotencyKey } from '../forms/idempotency-key.ts';
 import { useLeaveWarning } from '../forms/use-leave-warning.ts';
 import { PlaceEvents } from '../places/place-events.tsx';
 import type { ShapeState } from '../places/use-shape.ts';
@@ -128,8 +127,7 @@ function useEditedGeofence(geofence: Geofence, editing: ShapeState) {
   const saveOver = (version: number): void => {
     setIsSaved(false);
     const body = check(baseBody, shape);
-    if (body !== null)
-      saving.save.mutate({ body, version, idempotencyKey: createIdempotencyKey() }, { onError: showFailure });
+    if (body !== null) saving.save.mutate({ body, version }, { onError: showFailure });
   };
   return { form, base, body: baseBody, isChanged, isSaved, saving, saveOver, load };
 }

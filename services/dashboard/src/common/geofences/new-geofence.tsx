@@ -1,8 +1,7 @@
 import { Button, Group, SegmentedControl } from '@mantine/core';
-import { type FormEvent, useEffect, useState } from 'react';
+import { type FormEvent, useEffect } from 'react';
 import { useTranslation } from 'react-i18next';
 import { toFieldErrors } from '../forms/faults.ts';
-import { createIdempotencyKey } from '../forms/idempotency-key.ts';
 import { useLeaveWarning } from '../forms/use-leave-warning.ts';
 import { type ShapeKind, shapeKinds } from '../map/shapes.ts';
 import type { ShapeState } from '../places/use-shape.ts';
@@ -25,7 +24,6 @@ interface NewGeofenceProps {
 export function NewGeofence({ kind, editing, onKind, onCreated, onCancel }: NewGeofenceProps) {
   const { t } = useTranslation('geofences');
   const { form, check, showFailure } = useGeofenceForm('createGeofence', emptyForm);
-  const [idempotencyKey] = useState(createIdempotencyKey);
   const { save } = useSaveGeofence(null, ({ id }) => onCreated(id));
   const { actions, shape } = editing;
   useEffect(() => {
@@ -36,7 +34,7 @@ export function NewGeofence({ kind, editing, onKind, onCreated, onCancel }: NewG
   const submit = (event: FormEvent): void => {
     event.preventDefault();
     const body = check({}, shape);
-    if (body !== null) save.mutate({ body, version: 0, idempotencyKey }, { onError: showFailure });
+    if (body !== null) save.mutate({ body, version: 0 }, { onError: showFailure });
   };
   const hasFieldFault = Object.keys(toFieldErrors(save.error)).length > 0;
   return (

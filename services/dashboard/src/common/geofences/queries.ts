@@ -1,6 +1,8 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { storeRecord } from '../data/store-record.ts';
 import { readAllPages } from '../fleet/queries.ts';
+import type { IdempotencyHeader } from '../forms/send-once.ts';
+import { useSendOnce } from '../forms/use-send-once.ts';
 import { useVersionedSave } from '../forms/use-versioned-save.ts';
 import { useSession } from '../session/session-context.ts';
 import type { Geofence } from './model.ts';
@@ -37,19 +39,20 @@ interface Save {
   readonly body: Readonly<Record<string, unknown>>;
   /** The version that the form loaded. */
   readonly version: number;
-  readonly idempotencyKey: string;
 }
 
 /** Saves a geofence. `stored` is the record as somebody else changed it, after a save met another version. */
 export function useSaveGeofence(id: number | null, onSaved: (geofence: Geofence) => void) {
   const { api } = useSession();
+  const send = useSendOnce();
   const queries = useQueryClient();
   const path = { id: id ?? 0 };
   return useVersionedSave<Geofence, Save>({
-    write: async ({ body, version, idempotencyKey }) => {
+    write: async ({ body, version }) => {
       if (id === null) {
-        const params = { header: { 'Idempotency-Key': idempotencyKey } };
-        return (await api.POST('/api/geofences', { params, body: body as never })).data?.data;
+        const create = (header: IdempotencyHeader) =>
+          api.POST('/api/geofences', { params: { header }, body: body as never });
+        return (await send(body, create)).data?.data;
       }
       const params = { path, header: { 'If-Match': `"${version}"` } };
       return (await api.PUT('/api/geofences/{id}', { params, body })).data?.data;

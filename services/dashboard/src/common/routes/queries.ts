@@ -1,6 +1,8 @@
 import { useMutation, useQueries, useQuery, useQueryClient } from '@tanstack/react-query';
 import { storeRecord } from '../data/store-record.ts';
 import { readAllPages } from '../fleet/queries.ts';
+import type { IdempotencyHeader } from '../forms/send-once.ts';
+import { useSendOnce } from '../forms/use-send-once.ts';
 import { useVersionedSave } from '../forms/use-versioned-save.ts';
 import type { Position } from '../map/shapes.ts';
 import { useSession } from '../session/session-context.ts';
@@ -39,19 +41,20 @@ interface Save {
   readonly body: Readonly<Record<string, unknown>>;
   /** The version that the form loaded. */
   readonly version: number;
-  readonly idempotencyKey: string;
 }
 
 /** Saves a route. `stored` is the record as somebody else changed it, after a save met another version. */
 export function useSaveRoute(id: number | null, onSaved: (route: Route) => void) {
   const { api } = useSession();
+  const send = useSendOnce();
   const queries = useQueryClient();
   const path = { id: id ?? 0 };
   return useVersionedSave<Route, Save>({
-    write: async ({ body, version, idempotencyKey }) => {
+    write: async ({ body, version }) => {
       if (id === null) {
-        const params = { header: { 'Idempotency-Key': idempotencyKey } };
-        return (await api.POST('/api/routes', { params, body: body as never })).data?.data;
+        const create = (header: IdempotencyHeader) =>
+          api.POST('/api/routes', { params: { header }, body: body as never });
+        return (await send(body, create)).data?.data;
       }
       const params = { path, header: { 'If-Match': `"${version}"` } };
       return (await api.PUT('/api/routes/{id}', { params, body })).data?.data;

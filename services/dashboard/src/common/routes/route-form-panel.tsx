@@ -3,7 +3,6 @@ import { useForm } from '@mantine/form';
 import { type FormEvent, type ReactNode, useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { toFieldErrors } from '../forms/faults.ts';
-import { createIdempotencyKey } from '../forms/idempotency-key.ts';
 import { useFormErrors } from '../forms/use-form-errors.ts';
 import { useLeaveWarning } from '../forms/use-leave-warning.ts';
 import type { Shape } from '../map/shapes.ts';
@@ -85,7 +84,6 @@ function useEditedRoute(
 ) {
   const { t } = useTranslation('routes');
   const [isSaved, setIsSaved] = useState(false);
-  const [idempotencyKey] = useState(createIdempotencyKey);
   const form = useForm<RouteForm>({ initialValues: values });
   const findErrors = useFormErrors(route === null ? 'createRoute' : 'updateRoute');
   const align = useAlignedStops(shape, route === null ? null : toShape(route).positions, (before, after) => {
@@ -119,7 +117,7 @@ function useEditedRoute(
     const errors = { ...findErrors(change), ...(shape === null ? { waypoints: t('noWaypoints') } : {}) };
     showErrors(errors);
     if (Object.keys(errors).length > 0) return;
-    save.mutate({ body: change, version, idempotencyKey }, { onError: (error) => showErrors(toFieldErrors(error)) });
+    save.mutate({ body: change, version }, { onError: (error) => showErrors(toFieldErrors(error)) });
   };
   return { form, base, body, isChanged, isSaved, saving, send, load };
 }

@@ -4,8 +4,8 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { useVehicles } from '../fleet/queries.ts';
 import { toFieldErrors } from '../forms/faults.ts';
-import { createIdempotencyKey } from '../forms/idempotency-key.ts';
 import { useFormErrors } from '../forms/use-form-errors.ts';
+import { useSendOnce } from '../forms/use-send-once.ts';
 import { parsePosition } from '../map/map-place.ts';
 import { useSession } from '../session/session-context.ts';
 import { Failure } from '../ui/states.tsx';
@@ -74,10 +74,11 @@ export function NewLink({ vehicleId, onCreated }: NewLinkProps) {
     ...(readDestination(values) === undefined ? { destination: t('destinationFault') } : {}),
   });
   const form = useForm<LinkForm>({ initialValues, validate });
+  const send = useSendOnce();
   const create = useMutation({
     mutationFn: (values: LinkForm) => {
-      const params = { header: { 'Idempotency-Key': createIdempotencyKey() } };
-      return api.POST('/api/share-links', { body: toBody(values), params });
+      const body = toBody(values);
+      return send(body, (header) => api.POST('/api/share-links', { body, params: { header } }));
     },
     onSuccess: async () => {
       form.reset();

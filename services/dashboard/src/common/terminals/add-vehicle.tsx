@@ -4,7 +4,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { toFieldErrors } from '../forms/faults.ts';
 import { FormButtons } from '../forms/form-buttons.tsx';
-import { useIdempotencyKey } from '../forms/use-idempotency-key.ts';
+import { useSendOnce } from '../forms/use-send-once.ts';
 import { useSession } from '../session/session-context.ts';
 import { Failure } from '../ui/states.tsx';
 
@@ -25,13 +25,12 @@ export function AddVehicle({ imei, onClose }: AddVehicleProps) {
   const { t } = useTranslation('terminals');
   const { api } = useSession();
   const queries = useQueryClient();
-  const keyOf = useIdempotencyKey();
+  const send = useSendOnce();
   const form = useForm<NewVehicle>({ initialValues: { vehicle_no: '', name: '', imei } });
   const create = useMutation({
     mutationFn: ({ vehicle_no, name, imei }: NewVehicle) => {
       const body = { vehicle_no, ...(name === '' ? {} : { name }), ...(imei === '' ? {} : { imei }) };
-      const params = { header: { 'Idempotency-Key': keyOf(body) } };
-      return api.POST('/api/vehicles', { body, params });
+      return send(body, (header) => api.POST('/api/vehicles', { body, params: { header } }));
     },
     onSuccess: async () => {
       void queries.invalidateQueries({ queryKey: ['listUnassignedDevices'] });

@@ -1,6 +1,8 @@
 import { ApiFailure, type components } from '@fleet/api-client';
 import { keepPreviousData, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { readAllPages } from '../../common/fleet/queries.ts';
+import type { IdempotencyHeader } from '../../common/forms/send-once.ts';
+import { useSendOnce } from '../../common/forms/use-send-once.ts';
 import { useVersionedSave } from '../../common/forms/use-versioned-save.ts';
 import { useSession } from '../../common/session/session-context.ts';
 
@@ -60,19 +62,20 @@ interface Save {
   readonly body: Readonly<Record<string, unknown>>;
   /** The version that the form loaded. */
   readonly version: number;
-  readonly idempotencyKey: string;
 }
 
 /** Creates or updates a mining device, and reads the list again. */
 export function useSaveMiningDevice(device: MiningDevice | null, onSaved: () => void) {
   const { api } = useSession();
+  const send = useSendOnce();
   const queries = useQueryClient();
   const path = { id: device?.id ?? 0 };
   return useVersionedSave<MiningDevice, Save>({
-    write: async ({ body, version, idempotencyKey }) => {
+    write: async ({ body, version }) => {
       if (device === null) {
-        const params = { header: { 'Idempotency-Key': idempotencyKey } };
-        return (await api.POST('/api/mining-devices', { params, body: body as never })).data?.data;
+        const create = (header: IdempotencyHeader) =>
+          api.POST('/api/mining-devices', { params: { header }, body: body as never });
+        return (await send(body, create)).data?.data;
       }
       const params = { path, header: { 'If-Match': `"${version}"` } };
       return (await api.PUT('/api/mining-devices/{id}', { params, body })).data?.data;
@@ -127,13 +130,15 @@ export function usePartners() {
 /** Creates or updates a partner, and reads the list again. A new one has its token. */
 export function useSavePartner(partner: Partner | null, onSaved: (partner: Partner | PartnerWithToken) => void) {
   const { api } = useSession();
+  const send = useSendOnce();
   const queries = useQueryClient();
   const path = { id: partner?.id ?? 0 };
   return useVersionedSave<Partner | PartnerWithToken, Save>({
-    write: async ({ body, version, idempotencyKey }) => {
+    write: async ({ body, version }) => {
       if (partner === null) {
-        const params = { header: { 'Idempotency-Key': idempotencyKey } };
-        return (await api.POST('/api/partners', { params, body: body as never })).data?.data;
+        const create = (header: IdempotencyHeader) =>
+          api.POST('/api/partners', { params: { header }, body: body as never });
+        return (await send(body, create)).data?.data;
       }
       const params = { path, header: { 'If-Match': `"${version}"` } };
       return (await api.PUT('/api/partners/{id}', { params, body })).data?.data;

@@ -4,6 +4,7 @@ import { useState } from 'react';
 import { storeRecord } from '../../common/data/store-record.ts';
 import { readAllPages } from '../../common/fleet/queries.ts';
 import type { Driver } from '../../common/fleet/vehicle.ts';
+import { useSendOnce } from '../../common/forms/use-send-once.ts';
 import { useSession } from '../../common/session/session-context.ts';
 import { readAsBase64 } from './read-as-base64.ts';
 
@@ -62,11 +63,12 @@ export function useDocuments(driverId: number) {
 export function useStoreDocument() {
   const { api } = useSession();
   const queries = useQueryClient();
+  const send = useSendOnce();
   return useMutation({
-    mutationFn: async ({ driverId, document, key }: { driverId: number; document: NewDocument; key: string }) => {
+    mutationFn: async ({ driverId, document }: { driverId: number; document: NewDocument }) => {
       const { file, type } = document;
       const body = { content_base64: await readAsBase64(file), document_type: type, driver_id: driverId };
-      return api.POST('/api/documents', { body, params: { header: { 'Idempotency-Key': key } } });
+      return send(body, (header) => api.POST('/api/documents', { body, params: { header } }));
     },
     onSuccess: (_, { driverId }) => queries.invalidateQueries({ queryKey: ['listDocuments', driverId] }),
   });

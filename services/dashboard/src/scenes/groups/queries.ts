@@ -1,6 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { storeRecord } from '../../common/data/store-record.ts';
 import type { Group } from '../../common/fleet/vehicle.ts';
+import { useSendOnce } from '../../common/forms/use-send-once.ts';
 import { useVersionedSave } from '../../common/forms/use-versioned-save.ts';
 import { useSession } from '../../common/session/session-context.ts';
 import type { GroupChange, Step } from './model.ts';
@@ -31,15 +32,15 @@ function useRefresh(): () => Promise<unknown> {
 interface NewGroup {
   readonly name: string;
   readonly parentId: number | null;
-  readonly idempotencyKey: string;
 }
 
 export function useCreateGroup() {
   const { api } = useSession();
+  const send = useSendOnce();
   return useMutation({
-    mutationFn: async ({ name, parentId, idempotencyKey }: NewGroup) => {
-      const params = { header: { 'Idempotency-Key': idempotencyKey } };
-      return (await api.POST('/api/vehicle-groups', { params, body: { name, parent_group: parentId } })).data?.data;
+    mutationFn: async ({ name, parentId }: NewGroup) => {
+      const body = { name, parent_group: parentId };
+      return (await send(body, (header) => api.POST('/api/vehicle-groups', { params: { header }, body }))).data?.data;
     },
     onSuccess: useRefresh(),
   });

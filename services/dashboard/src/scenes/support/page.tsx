@@ -40,7 +40,12 @@ export function SupportPage() {
           <li key={ticket.id}>
             <Badge variant={ticket.status === 'open' ? 'outline' : 'default'}>{t(`statuses.${ticket.status}`)}</Badge>
             <span>{t(`priorities.${ticket.priority}`)}</span>
-            <Button size="compact-sm" variant="default" onClick={() => setOpenId(ticket.id)}>
+            <Button
+              className="wrapping-button"
+              size="compact-sm"
+              variant="default"
+              onClick={() => setOpenId(ticket.id)}
+            >
               {ticket.subject}
             </Button>
             <small>{t('replies', { count: ticket.replies.length })}</small>

@@ -1,5 +1,6 @@
 import type { components } from '@fleet/api-client';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useSendOnce } from '../../common/forms/use-send-once.ts';
 import { useSession } from '../../common/session/session-context.ts';
 
 export type Ticket = components['schemas']['SupportTicket'];
@@ -23,10 +24,11 @@ export function useTickets(status: '' | TicketStatus) {
 export function useTicketChanges() {
   const { api } = useSession();
   const queries = useQueryClient();
+  const send = useSendOnce();
   const onSuccess = () => queries.invalidateQueries({ queryKey: ['listSupportTickets'] });
   const create = useMutation({
-    mutationFn: ({ key, ...body }: { key: string; subject: string; message: string; priority: Ticket['priority'] }) =>
-      api.POST('/api/support-tickets', { body, params: { header: { 'Idempotency-Key': key } } }),
+    mutationFn: (body: { subject: string; message: string; priority: Ticket['priority'] }) =>
+      send(body, (header) => api.POST('/api/support-tickets', { body, params: { header } })),
     onSuccess,
   });
   const reply = useMutation({

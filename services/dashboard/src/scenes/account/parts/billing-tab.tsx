@@ -6,7 +6,7 @@ import { useTranslation } from 'react-i18next';
 import { useVehicles } from '../../../common/fleet/queries.ts';
 import { useFormat } from '../../../common/format/preferences-context.ts';
 import { FormButtons } from '../../../common/forms/form-buttons.tsx';
-import { useIdempotencyKey } from '../../../common/forms/use-idempotency-key.ts';
+import { useSendOnce } from '../../../common/forms/use-send-once.ts';
 import { useSession } from '../../../common/session/session-context.ts';
 import { ListStates } from '../../../common/ui/list-states.tsx';
 import { Empty, Failure } from '../../../common/ui/states.tsx';
@@ -116,14 +116,11 @@ function OrderTable({ orders }: { orders: readonly Order[] }) {
 function useOrder(plan: Plan, onOrdered: () => void) {
   const { api } = useSession();
   const queries = useQueryClient();
-  const keyOf = useIdempotencyKey();
+  const send = useSendOnce();
   return useMutation({
     mutationFn: ({ vehicleIds, months }: { vehicleIds: number[]; months: Months }) => {
       const body = { plan: plan.key, vehicle_ids: vehicleIds, months };
-      return api.POST('/api/subscription/create-gateway-order', {
-        body,
-        params: { header: { 'Idempotency-Key': keyOf(body) } },
-      });
+      return send(body, (header) => api.POST('/api/subscription/create-gateway-order', { body, params: { header } }));
     },
     onSuccess: () => {
       void queries.invalidateQueries({ queryKey: ['listOrders'] });

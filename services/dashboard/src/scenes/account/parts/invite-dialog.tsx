@@ -1,12 +1,11 @@
-import { ApiFailure } from '@fleet/api-client';
 import { Modal, NativeSelect, Stack, Text, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { config } from '../../../common/config.ts';
 import { toFieldErrors } from '../../../common/forms/faults.ts';
 import { FormButtons } from '../../../common/forms/form-buttons.tsx';
+import { useSendOnce } from '../../../common/forms/use-send-once.ts';
 import { useMe, useSession } from '../../../common/session/session-context.ts';
 import { Failure } from '../../../common/ui/states.tsx';
 import type { CreatedUser } from '../queries.ts';
@@ -25,23 +24,19 @@ export function InviteDialog({ onClose, onInvited }: InviteDialogProps) {
   const { api } = useSession();
   const me = useMe();
   const queries = useQueryClient();
-  const [key, setKey] = useState(() => crypto.randomUUID());
+  const send = useSendOnce();
   const form = useForm({ initialValues: emptyForm });
   const invite = useMutation({
     mutationFn: async ({ name, email, role }: typeof emptyForm) => {
       const body = { email, role, ...(name === '' ? {} : { name }) };
-      return (await api.POST('/api/users/invite', { body, params: { header: { 'Idempotency-Key': key } } })).data?.data;
+      return (await send(body, (header) => api.POST('/api/users/invite', { body, params: { header } }))).data?.data;
     },
     onSuccess: (user) => {
       void queries.invalidateQueries({ queryKey: ['listUsers'] });
       onClose();
       if (user !== undefined) onInvited(user);
     },
-    onError: (error) => {
-      // The next form has another body, which requires another key.
-      if (error instanceof ApiFailure && error.status > 0) setKey(crypto.randomUUID());
-      form.setErrors(toFieldErrors(error));
-    },
+    onError: (error) => form.setErrors(toFieldErrors(error)),
   });
   const isFieldFault = invite.isError && Object.keys(toFieldErrors(invite.error)).length > 0;
   return (

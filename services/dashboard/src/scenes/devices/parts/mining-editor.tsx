@@ -6,7 +6,6 @@ import { changedFields } from '../../../common/forms/changed-fields.ts';
 import { toFieldErrors } from '../../../common/forms/faults.ts';
 import { RecordConflict } from '../../../common/forms/record-conflict.tsx';
 import { useFormErrors } from '../../../common/forms/use-form-errors.ts';
-import { useIdempotencyKey } from '../../../common/forms/use-idempotency-key.ts';
 import { type MiningForm, miningTextFields, toMiningBody, toMiningForm } from '../mining-form.ts';
 import { type MiningDevice, miningStatuses, useRemoveMiningDevice, useSaveMiningDevice } from '../queries.ts';
 import { DeleteRecord } from './delete-record.tsx';
@@ -17,7 +16,6 @@ type Form = UseFormReturnType<MiningForm>;
 /** Adds a mining device, or edits and deletes one. */
 export function MiningEditor({ device, onClose }: { device: MiningDevice | null; onClose: () => void }) {
   const { t } = useTranslation('devices');
-  const keyOf = useIdempotencyKey();
   const [base, setBase] = useState(device);
   const findErrors = useFormErrors(device === null ? 'createMiningDevice' : 'updateMiningDevice');
   const { save, stored, discard } = useSaveMiningDevice(device, onClose);
@@ -31,7 +29,7 @@ export function MiningEditor({ device, onClose }: { device: MiningDevice | null;
     const body = toMiningBody(form.values);
     const sent = device === null ? { ...body, imei: form.values.imei.trim() } : changedFields(before, body);
     const onError = (error: Error): void => form.setErrors(toFieldErrors(error));
-    save.mutate({ body: sent, version, idempotencyKey: keyOf(sent) }, { onError });
+    save.mutate({ body: sent, version }, { onError });
   };
   const takeTheirs = (theirs: MiningDevice): void => {
     setBase(theirs);

@@ -3,7 +3,6 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { toFieldErrors } from '../../../common/forms/faults.ts';
 import { useFormErrors } from '../../../common/forms/use-form-errors.ts';
-import { useIdempotencyKey } from '../../../common/forms/use-idempotency-key.ts';
 import { type PartnerForm, toBody, toChange, toForm } from '../partner-form.ts';
 import { type Partner, type PartnerWithToken, useRemovePartner, useSavePartner } from '../queries.ts';
 import { DeleteRecord } from './delete-record.tsx';
@@ -21,7 +20,6 @@ interface PartnerEditorProps {
 /** Adds a partner, or edits and deletes one. */
 export function PartnerEditor({ partner, onCreated, onClose }: PartnerEditorProps) {
   const { t } = useTranslation('devices');
-  const keyOf = useIdempotencyKey();
   const [base, setBase] = useState(partner);
   const findErrors = useFormErrors(partner === null ? 'createPartner' : 'updatePartner');
   const { save, stored, discard } = useSavePartner(partner, (saved) => {
@@ -35,7 +33,7 @@ export function PartnerEditor({ partner, onCreated, onClose }: PartnerEditorProp
   const saveOver = (version: number): void => {
     const body = base === null ? toBody(form.values, null) : toChange(form.values, base);
     const onError = (error: Error): void => form.setErrors(toFieldErrors(error));
-    save.mutate({ body, version, idempotencyKey: keyOf(body) }, { onError });
+    save.mutate({ body, version }, { onError });
   };
   const takeTheirs = (theirs: Partner): void => {
     setBase(theirs);

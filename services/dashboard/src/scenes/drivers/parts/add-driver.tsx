@@ -6,7 +6,7 @@ import type { Driver } from '../../../common/fleet/vehicle.ts';
 import { toFieldErrors } from '../../../common/forms/faults.ts';
 import { FormButtons } from '../../../common/forms/form-buttons.tsx';
 import { useFormErrors } from '../../../common/forms/use-form-errors.ts';
-import { useIdempotencyKey } from '../../../common/forms/use-idempotency-key.ts';
+import { useSendOnce } from '../../../common/forms/use-send-once.ts';
 import { useSession } from '../../../common/session/session-context.ts';
 import { Failure } from '../../../common/ui/states.tsx';
 import { type DriverForm, emptyForm, toChange, toFormErrors } from '../model.ts';
@@ -25,7 +25,7 @@ export function AddDriver({ onClose, onAdded }: AddDriverProps) {
   const { t } = useTranslation('drivers');
   const { api } = useSession();
   const queries = useQueryClient();
-  const keyOf = useIdempotencyKey();
+  const send = useSendOnce({ keepsKey: true });
   const findErrors = useFormErrors('createDriver');
   const toBody = (values: DriverForm) => ({ ...toChange(emptyForm, values), name: values.name.trim() });
   const form = useForm<DriverForm>({
@@ -38,12 +38,10 @@ export function AddDriver({ onClose, onAdded }: AddDriverProps) {
     // A repeated click creates one driver: the key stays, even if only the file could not be stored.
     mutationFn: async (values: DriverForm) => {
       const body = toBody(values);
-      const key = keyOf(body);
-      const { data } = await api.POST('/api/drivers', { body, params: { header: { 'Idempotency-Key': key } } });
+      const { data } = await send(body, (header) => api.POST('/api/drivers', { body, params: { header } }));
       if (data === undefined) throw new Error('The server returned no driver.');
       const driver = data.data;
-      if (reading.kept !== null)
-        await store.mutateAsync({ driverId: driver.id, document: reading.kept, key: `document ${key}` });
+      if (reading.kept !== null) await store.mutateAsync({ driverId: driver.id, document: reading.kept });
       return driver;
     },
     onSuccess: async (driver) => {

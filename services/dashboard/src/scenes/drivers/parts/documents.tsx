@@ -4,7 +4,6 @@ import { type ChangeEvent, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { downloadBlob } from '../../../common/data/download-blob.ts';
 import type { Driver } from '../../../common/fleet/vehicle.ts';
-import { createIdempotencyKey } from '../../../common/forms/idempotency-key.ts';
 import { useSession } from '../../../common/session/session-context.ts';
 import { Age } from '../../../common/ui/age.tsx';
 import { Failure, Loading } from '../../../common/ui/states.tsx';
@@ -38,8 +37,7 @@ function Upload({ driver }: { driver: Driver }) {
   const choose = ({ currentTarget }: ChangeEvent<HTMLInputElement>): void => {
     const file = currentTarget.files?.[0];
     currentTarget.value = '';
-    if (file !== undefined)
-      store.mutate({ driverId: driver.id, document: { file, type }, key: createIdempotencyKey() });
+    if (file !== undefined) store.mutate({ driverId: driver.id, document: { file, type } });
   };
   return (
     <>

@@ -7,7 +7,6 @@ import { isVersionMismatch, toFieldErrors } from '../../../common/forms/faults.t
 import { FormButtons } from '../../../common/forms/form-buttons.tsx';
 import { type ConflictRow, RecordConflict } from '../../../common/forms/record-conflict.tsx';
 import { useFormErrors } from '../../../common/forms/use-form-errors.ts';
-import { useIdempotencyKey } from '../../../common/forms/use-idempotency-key.ts';
 import { Failure } from '../../../common/ui/states.tsx';
 import { type DriverForm, findChangedFields, toChange, toForm, toFormErrors } from '../model.ts';
 import { useSaveDriver, useStoreDocument } from '../queries.ts';
@@ -22,7 +21,6 @@ export function EditDriver({ driver, onClose }: { driver: Driver; onClose: () =>
   const findErrors = useFormErrors('updateDriver');
   const form = useForm<DriverForm>({ initialValues: toForm(driver) });
   const reading = useDocumentReading(form);
-  const keyOf = useIdempotencyKey();
   const store = useStoreDocument();
   const { save, stored, discard } = useSaveDriver(driver.id);
   const send = async (version: number): Promise<void> => {
@@ -31,7 +29,7 @@ export function EditDriver({ driver, onClose }: { driver: Driver; onClose: () =>
     const saved = Object.keys(body).length > 0 ? await save.mutateAsync({ body, version }) : undefined;
     // A file that could not be stored is sent again with the saved record.
     if (saved !== undefined) setBase(saved);
-    if (document !== null) await store.mutateAsync({ driverId: driver.id, document, key: keyOf(document.file.name) });
+    if (document !== null) await store.mutateAsync({ driverId: driver.id, document });
     onClose();
   };
   // The mutations show their own failures.

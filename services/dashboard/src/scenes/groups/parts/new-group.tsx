@@ -6,7 +6,6 @@ import type { NamedGroup } from '../../../common/fleet/folder-tree.ts';
 import { toFieldErrors } from '../../../common/forms/faults.ts';
 import { FormButtons } from '../../../common/forms/form-buttons.tsx';
 import { useFormErrors } from '../../../common/forms/use-form-errors.ts';
-import { useIdempotencyKey } from '../../../common/forms/use-idempotency-key.ts';
 import { Failure } from '../../../common/ui/states.tsx';
 import { useCreateGroup } from '../queries.ts';
 import { useGroupOptions } from '../use-group-options.ts';
@@ -40,7 +39,6 @@ export function NewGroup(props: NewGroupProps) {
 
 function NewGroupForm({ groups, parentId, onCreated, onClose }: NewGroupProps & { readonly onClose: () => void }) {
   const { t } = useTranslation('groups');
-  const keyOf = useIdempotencyKey();
   const findErrors = useFormErrors('createVehicleGroup');
   const options = useGroupOptions(groups);
   const create = useCreateGroup();
@@ -50,16 +48,13 @@ function NewGroupForm({ groups, parentId, onCreated, onClose }: NewGroupProps & 
   });
   const submit = form.onSubmit(({ name, parent_group: parent }) => {
     const group = { name: name.trim(), parentId: parent === '' ? null : Number(parent) };
-    create.mutate(
-      { ...group, idempotencyKey: keyOf(group) },
-      {
-        onSuccess: (created) => {
-          onClose();
-          if (created !== undefined) onCreated(created.id);
-        },
-        onError: (error) => form.setErrors(toFieldErrors(error)),
+    create.mutate(group, {
+      onSuccess: (created) => {
+        onClose();
+        if (created !== undefined) onCreated(created.id);
       },
-    );
+      onError: (error) => form.setErrors(toFieldErrors(error)),
+    });
   });
   const hasFieldFault = Object.keys(toFieldErrors(create.error)).length > 0;
   return (

@@ -1,11 +1,10 @@
-import { ApiFailure } from '@fleet/api-client';
 import { Checkbox, Group, Modal, Stack, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { toFieldErrors } from '../../../common/forms/faults.ts';
 import { FormButtons } from '../../../common/forms/form-buttons.tsx';
+import { useSendOnce } from '../../../common/forms/use-send-once.ts';
 import { useSession } from '../../../common/session/session-context.ts';
 import { Failure } from '../../../common/ui/states.tsx';
 
@@ -33,23 +32,20 @@ export function NewApiKey({ onClose, onCreated }: { onClose: () => void; onCreat
   const { t } = useTranslation('profile');
   const { api } = useSession();
   const queries = useQueryClient();
-  const [key, setKey] = useState(() => crypto.randomUUID());
+  const send = useSendOnce();
   const form = useForm({ initialValues: emptyForm });
   const create = useMutation({
     mutationFn: async (values: KeyForm) => {
-      const params = { header: { 'Idempotency-Key': key } };
-      return (await api.POST('/api/api-keys', { body: toBody(values), params })).data?.data.key ?? null;
+      const body = toBody(values);
+      const created = await send(body, (header) => api.POST('/api/api-keys', { body, params: { header } }));
+      return created.data?.data.key ?? null;
     },
     onSuccess: (created) => {
       void queries.invalidateQueries({ queryKey: ['listApiKeys'] });
       onClose();
       if (created !== null) onCreated(created);
     },
-    onError: (error) => {
-      // The next form has another body, which requires another key.
-      if (error instanceof ApiFailure && error.status > 0) setKey(crypto.randomUUID());
-      form.setErrors(toFieldErrors(error));
-    },
+    onError: (error) => form.setErrors(toFieldErrors(error)),
   });
   return (
     <Modal

@@ -1,6 +1,7 @@
 import type { components } from '@fleet/api-client';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useRef } from 'react';
+import { useSendOnce } from '../../../common/forms/use-send-once.ts';
 import { useLiveEvents } from '../../../common/live/live-context.ts';
 import { useSession } from '../../../common/session/session-context.ts';
 
@@ -131,11 +132,11 @@ interface SavedWebhook {
 export function useSaveWebhook() {
   const { api } = useSession();
   const refresh = useRefresh();
+  const send = useSendOnce();
   return useMutation({
-    mutationFn: async (input: { webhook: Webhook | null; body: WebhookChange; key: string }): Promise<SavedWebhook> => {
-      const { webhook, body, key } = input;
+    mutationFn: async ({ webhook, body }: { webhook: Webhook | null; body: WebhookChange }): Promise<SavedWebhook> => {
       if (webhook === null) {
-        const { data } = await api.POST('/api/user-webhooks', { body, params: { header: { 'Idempotency-Key': key } } });
+        const { data } = await send(body, (header) => api.POST('/api/user-webhooks', { body, params: { header } }));
         if (data === undefined) throw new Error('The server returned no webhook.');
         return { webhook: data.data, secret: data.data.secret };
       }

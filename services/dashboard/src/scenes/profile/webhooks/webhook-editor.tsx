@@ -1,4 +1,3 @@
-import { ApiFailure } from '@fleet/api-client';
 import { Checkbox, Drawer, Stack, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { useState } from 'react';
@@ -56,20 +55,15 @@ export function WebhookEditor({ webhook, onClose, onSecret }: WebhookEditorProps
   /** The version that the user has seen. */
   const [base, setBase] = useState(webhook);
   const form = useForm<FormValues>({ initialValues: toFormValues(webhook) });
-  // A repeated click creates one webhook. After a refusal the form is sent with another body, which requires another key.
-  const [key, setKey] = useState(() => crypto.randomUUID());
   const saveOver = (version: Webhook | null): void =>
     save.mutate(
-      { webhook: version, body: toChange(form.values), key },
+      { webhook: version, body: toChange(form.values) },
       {
         onSuccess: (saved) => {
           onClose();
           if (saved.secret !== null) onSecret({ webhook: saved.webhook, secret: saved.secret });
         },
-        onError: (error) => {
-          if (error instanceof ApiFailure && error.status > 0) setKey(crypto.randomUUID());
-          form.setErrors(toFieldErrors(error));
-        },
+        onError: (error) => form.setErrors(toFieldErrors(error)),
       },
     );
   const newest = webhooks?.find(({ id }) => id === webhook?.id);

@@ -1,6 +1,5 @@
 import { Modal, NativeSelect, Stack, Textarea, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
-import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { toFieldErrors } from '../../../common/forms/faults.ts';
 import { FormButtons } from '../../../common/forms/form-buttons.tsx';
@@ -18,12 +17,9 @@ const emptyForm: { subject: string; message: string; priority: Ticket['priority'
 export function NewTicket({ onClose }: { onClose: () => void }) {
   const { t } = useTranslation('support');
   const { create } = useTicketChanges();
-  const [openId] = useState(() => crypto.randomUUID());
   const form = useForm({ initialValues: emptyForm });
   const submit = form.onSubmit((values) => {
-    // A repeated click writes one ticket; a changed text is another request.
-    const key = `${openId} ${values.subject.length} ${values.message.length} ${values.priority}`;
-    create.mutate({ ...values, key }, { onSuccess: onClose, onError: (error) => form.setErrors(toFieldErrors(error)) });
+    create.mutate(values, { onSuccess: onClose, onError: (error) => form.setErrors(toFieldErrors(error)) });
   });
   return (
     <Modal opened onClose={onClose} title={t('add')} closeButtonProps={{ 'aria-label': t('common:action.close') }}>

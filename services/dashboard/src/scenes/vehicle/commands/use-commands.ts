@@ -1,7 +1,5 @@
-import { ApiFailure } from '@fleet/api-client';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { useRef } from 'react';
-import { createIdempotencyKey } from '../../../common/forms/idempotency-key.ts';
+import { useSendOnce } from '../../../common/forms/use-send-once.ts';
 import { useSession } from '../../../common/session/session-context.ts';
 import type { Command, CommandType } from './command-fields.ts';
 
@@ -29,20 +27,17 @@ export function useCommands(vehicleId: number, limit: number) {
 export function useSendCommand(vehicleId: number, onSent: () => void) {
   const { api } = useSession();
   const queries = useQueryClient();
-  const key = useRef(createIdempotencyKey());
+  const send = useSendOnce();
   return useMutation({
-    mutationFn: ({ params, ...body }: NewCommand) =>
-      api.POST('/api/vehicles/{vehicleId}/commands', {
-        params: { path: { vehicleId }, header: { 'Idempotency-Key': key.current } },
-        body: { ...body, params: { ...params } },
-      }),
+    mutationFn: ({ params, ...command }: NewCommand) => {
+      const body = { ...command, params: { ...params } };
+      return send(body, (header) =>
+        api.POST('/api/vehicles/{vehicleId}/commands', { params: { path: { vehicleId }, header }, body }),
+      );
+    },
     onSuccess: async () => {
       onSent();
       await queries.invalidateQueries({ queryKey: ['listCommands', vehicleId] });
-    },
-    onSettled: (_, error) => {
-      // Without a response the command may have arrived: the same key prevents a second one.
-      if (!(error instanceof ApiFailure) || error.status !== 0) key.current = createIdempotencyKey();
     },
   });
 }
