@@ -213,7 +213,9 @@ describe('the geofences of an account', () => {
     await pointer.waitUntilDrawing();
     for (const corner of [...corners, first]) await pointer.click(corner);
     await page.getByRole('button', { name: /^Corner 4/ }).waitFor();
-    expectPositions(positionsOf(await create('geofences')), corners);
+    const stored = await create('geofences');
+    expect(stored).toMatchObject({ name: 'Crossed', type: 'polygon' });
+    expectPositions(positionsOf(stored), corners);
   });
 
   it('are placed and named by keyboard alone', async () => {
