@@ -113,14 +113,14 @@ export function render(folder: string, [command, ...args]: readonly [string, ...
   return execFileSync(command, [...args, join(root, 'k8s', folder)], { encoding: 'utf8', maxBuffer: 1e8 });
 }
 
-/** Renders the base with a component of `k8s/components`, as an overlay that lists it would. */
-export function renderComponent(name: string, renderer: readonly [string, ...string[]]): Manifest[] {
+/** Renders the base with components of `k8s/components`, as an overlay that lists them would. */
+export function renderComponents(names: readonly string[], renderer: readonly [string, ...string[]]): Manifest[] {
   const cache = join(root, '.cache');
   mkdirSync(cache, { recursive: true });
   const folder = mkdtempSync(join(cache, 'overlay-'));
   try {
     const pathOf = (path: string): string => relative(folder, join(root, 'k8s', path));
-    const overlay = { resources: [pathOf('base')], components: [pathOf(`components/${name}`)] };
+    const overlay = { resources: [pathOf('base')], components: names.map((name) => pathOf(`components/${name}`)) };
     writeFileSync(join(folder, 'kustomization.yaml'), stringify(overlay));
     return parseManifests(render(relative(join(root, 'k8s'), folder), renderer));
   } finally {

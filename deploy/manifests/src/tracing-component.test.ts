@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { findRenderer, podOf, renderComponent } from './rendered-manifests.ts';
+import { findRenderer, podOf, renderComponents } from './rendered-manifests.ts';
 import { readServiceSettings } from './service-settings.ts';
 
 const renderer = findRenderer();
@@ -7,7 +7,7 @@ const renderer = findRenderer();
 const describeRendered = renderer === undefined ? describe.skip : describe;
 
 describeRendered('the Kubernetes component tracing', () => {
-  const manifests = renderer === undefined ? [] : renderComponent('tracing', renderer);
+  const manifests = renderer === undefined ? [] : renderComponents(['tracing'], renderer);
 
   it('sets variables of tracing that each service has, for every workload', () => {
     const { services, processes } = readServiceSettings();
