@@ -81,21 +81,46 @@ export class RedisCluster {
 
   /** Moves the slot of a key to another master while commands run, key by key. */
   async moveSlotOf(key: string): Promise<void> {
-    const { slot, server: source } = await this.#findMasterOf(key);
-    const target = (await this.#masterPorts()).find((port) => port !== source.port);
+    const { slot, server } = await this.#findMasterOf(key);
+    await this.#moveSlot(slot, server.port);
+  }
+
+  /**
+   * Moves every slot with keys from the master of a key to another one, as before a master is removed. Returns the number
+   * of slots.
+   */
+  async moveSlotsFromMasterOf(key: string): Promise<number> {
+    const { server } = await this.#findMasterOf(key);
+    const keys = [...(await this.#send(server.port, 'KEYS *')).matchAll(/\$\d+\r\n([^\r]*)/g)].map(
+      ([, name = '']) => name,
+    );
+    const slots = new Set<number>();
+    for (const name of keys) slots.add(await this.#slotOf(name));
+    for (const slot of slots) await this.#moveSlot(slot, server.port);
+    return slots.size;
+  }
+
+  async #moveSlot(slot: number, source: number): Promise<void> {
+    const target = (await this.#masterPorts()).find((port) => port !== source);
     if (target === undefined) throw new Error('The cluster has no other master.');
-    const [sourceId, targetId] = await Promise.all([this.#idOf(source.port), this.#idOf(target)]);
+    const [sourceId, targetId] = await Promise.all([this.#idOf(source), this.#idOf(target)]);
     await this.#expectOk(target, `CLUSTER SETSLOT ${slot} IMPORTING ${sourceId}`);
-    await this.#expectOk(source.port, `CLUSTER SETSLOT ${slot} MIGRATING ${targetId}`);
+    await this.#expectOk(source, `CLUSTER SETSLOT ${slot} MIGRATING ${targetId}`);
     const { user } = this.#options;
     const credentials = user === undefined ? '' : ` AUTH ${user.password}`;
     for (;;) {
-      const reply = await this.#send(source.port, `CLUSTER GETKEYSINSLOT ${slot} 1`);
+      const reply = await this.#send(source, `CLUSTER GETKEYSINSLOT ${slot} 1`);
       const moved = /^\*1\r\n\$\d+\r\n([^\r]*)/.exec(reply)?.[1];
       if (moved === undefined) break;
-      await this.#expectOk(source.port, `MIGRATE 127.0.0.1 ${target} ${moved} 0 5000${credentials}`);
+      const migrated = await this.#send(source, `MIGRATE 127.0.0.1 ${target} ${moved} 0 5000${credentials}`);
+      // A key may expire before it is moved.
+      if (!/^\+(OK|NOKEY)/.test(migrated)) throw new Error(`MIGRATE ${moved}: ${migrated}`);
     }
-    for (const port of [target, source.port]) await this.#expectOk(port, `CLUSTER SETSLOT ${slot} NODE ${targetId}`);
+    for (const port of [target, source]) await this.#expectOk(port, `CLUSTER SETSLOT ${slot} NODE ${targetId}`);
+  }
+
+  async #slotOf(key: string): Promise<number> {
+    return Number(/:(\d+)/.exec(await this.#send(this.#livePort(), `CLUSTER KEYSLOT ${key}`))?.[1]);
   }
 
   async #idOf(port: number): Promise<string> {
@@ -105,7 +130,7 @@ export class RedisCluster {
   }
 
   async #findMasterOf(key: string): Promise<{ readonly slot: number; readonly server: ServerProcess }> {
-    const slot = Number(/:(\d+)/.exec(await this.#send(this.#livePort(), `CLUSTER KEYSLOT ${key}`))?.[1]);
+    const slot = await this.#slotOf(key);
     const port = await this.#masterPortOf(slot);
     const server = this.#nodes.find((node) => node.server.port === port)?.server;
     if (server === undefined) throw new Error(`No node has the port ${port} of the master.`);
