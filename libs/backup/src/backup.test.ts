@@ -14,7 +14,7 @@ import { join } from 'node:path';
 import { type Bus, DurableConsumer, openBus, streamCreatedAt } from '@fleet/bus';
 import { createLogger } from '@fleet/service-kit';
 import { connectRedis, type Database, openDatabase, type Redis } from '@fleet/storage';
-import { ServerProcess, testEnv, waitFor } from '@fleet/testing';
+import { hasMongod, MongoReplicaSet, NatsCluster, RedisCluster, ServerProcess, testEnv, waitFor } from '@fleet/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { createBackup } from './create-backup.ts';
 import type { Installation } from './installation.ts';
@@ -30,23 +30,69 @@ let dir: string;
 let source: Installation;
 let folder: string;
 
-async function openInstallation(): Promise<Installation> {
-  const nats = await (await ServerProcess.nats()).start();
-  const redisServer = await (await ServerProcess.redis()).start();
-  const bus: Bus = await openBus(`nats://127.0.0.1:${nats.port}`, { name: 'backup-test', log });
-  const onError = ignore;
-  const redis: Redis = await connectRedis(`redis://127.0.0.1:${redisServer.port}`, { name: 'backup-test', onError });
-  const url = new URL(testEnv('MONGODB_URL'));
-  url.pathname = `/backup_${randomBytes(6).toString('hex')}`;
-  const database: Database = openDatabase(url.href, { appName: 'backup-test' });
+/** Addresses of the servers of an installation. */
+interface Servers {
+  readonly nats: string;
+  readonly redis: string;
+  readonly mongodb: string;
+  readonly replicas: number;
+  readonly remove: () => Promise<unknown>;
+}
+
+async function connectTo(servers: Servers): Promise<Installation> {
+  const bus: Bus = await openBus(servers.nats, { name: 'backup-test', log });
+  const redis: Redis = await connectRedis(servers.redis, { name: 'backup-test', onError: ignore });
+  const database: Database = openDatabase(servers.mongodb, { appName: 'backup-test' });
   cleanups.push(async () => {
     await bus.close();
     redis.destroy();
-    await database.db.dropDatabase();
     await database.close();
-    await Promise.all([nats.remove(), redisServer.remove()]);
+    await servers.remove();
   });
-  return { bus, redis, database, clipsDir: join(dir, randomBytes(6).toString('hex')), replicas: 1 };
+  return { bus, redis, database, clipsDir: join(dir, randomBytes(6).toString('hex')), replicas: servers.replicas };
+}
+
+/** Returns the address of a new database on the server of all unit tests. */
+function newDatabaseUrl(): string {
+  const url = new URL(testEnv('MONGODB_URL'));
+  url.pathname = `/backup_${randomBytes(6).toString('hex')}`;
+  return url.href;
+}
+
+async function dropDatabase(url: string): Promise<void> {
+  const database = openDatabase(url, { appName: 'backup-test' });
+  await database.db.dropDatabase();
+  await database.close();
+}
+
+async function openInstallation(): Promise<Installation> {
+  const nats = await (await ServerProcess.nats()).start();
+  const redis = await (await ServerProcess.redis()).start();
+  const mongodb = newDatabaseUrl();
+  return connectTo({
+    nats: `nats://127.0.0.1:${nats.port}`,
+    redis: `redis://127.0.0.1:${redis.port}`,
+    mongodb,
+    replicas: 1,
+    remove: () => Promise.all([nats.remove(), redis.remove(), dropDatabase(mongodb)]),
+  });
+}
+
+/** Opens an installation of three NATS servers, a Redis Cluster, and a MongoDB replica set where one runs. */
+async function openReplicatedInstallation(): Promise<{ installation: Installation; nats: NatsCluster }> {
+  const nats = await NatsCluster.start();
+  const redis = await RedisCluster.start();
+  const mongodb = hasMongod() ? await MongoReplicaSet.start() : undefined;
+  const user = { user: 'backup', password: 'rights-of-the-product' };
+  await mongodb?.createUser(user);
+  const installation = await connectTo({
+    nats: nats.url,
+    redis: redis.url,
+    mongodb: mongodb?.urlFor(user) ?? newDatabaseUrl(),
+    replicas: 3,
+    remove: () => Promise.all([nats.remove(), redis.remove(), mongodb?.remove()]),
+  });
+  return { installation, nats };
 }
 
 /** Reads what a durable consumer receives until it has the given number of messages; acknowledges `accepted` of them. */
@@ -190,6 +236,48 @@ describe('a restore into an empty installation', () => {
     await restoreBackup(target, folder, { ...options, isReplacing: true }, ignore);
     expect(await target.database.db.collection('records').countDocuments()).toBe(1_200);
     expect(await target.redis.dbSize()).toBe(0);
+  });
+});
+
+describe('an installation of replicated servers', () => {
+  let replicated: Installation;
+  let nats: NatsCluster;
+  beforeAll(async () => {
+    ({ installation: replicated, nats } = await openReplicatedInstallation());
+    await restoreBackup(replicated, folder, options, ignore);
+  }, 240_000);
+
+  it('is restored, with three replicas of each stream', async () => {
+    const manager = await replicated.bus.jetstreamManager();
+    for (const name of ['LOG', 'QUEUE']) expect((await manager.streams.info(name)).config.num_replicas).toBe(3);
+    expect(await replicated.database.db.collection('records').countDocuments()).toBe(1_200);
+    await replicated.redis.set('device:1', '{}');
+    await expect(restoreBackup(replicated, folder, options, ignore)).rejects.toThrow(
+      'MongoDB has documents, JetStream has LOG, QUEUE, Redis has keys',
+    );
+    await restoreBackup(replicated, folder, { ...options, isReplacing: true }, ignore);
+    expect(await replicated.redis.exists('device:1')).toBe(0);
+  });
+
+  it('is backed up while one of the NATS servers is lost, and a single server continues from it', async () => {
+    const copy = join(dir, 'copy');
+    await nats.kill(0);
+    await createBackup(replicated, copy, ignore);
+    const { mongodb, jetstream, files } = await readManifest(copy);
+    const original = await readManifest(folder);
+    expect({
+      mongodb: mongodb.length,
+      jetstream: jetstream.map(({ messages }) => messages),
+      files: files?.count,
+    }).toEqual({
+      mongodb: original.mongodb.length,
+      jetstream: original.jetstream.map(({ messages }) => messages),
+      files: original.files?.count,
+    });
+    const single = await openInstallation();
+    await restoreBackup(single, copy, options, ignore);
+    expect((await consume(single, 'LOG', 2)).toSorted()).toEqual(['log 4', 'log 5']);
+    expect((await consume(single, 'QUEUE', 2)).toSorted()).toEqual(['queue 4', 'queue 5']);
   });
 });
 

@@ -1,4 +1,14 @@
-import { createInbox, DeliverPolicy, type Msg, RetentionPolicy, type Subscription } from 'nats';
+import { setTimeout as delay } from 'node:timers/promises';
+import {
+  type ConsumerInfo,
+  createInbox,
+  DeliverPolicy,
+  ErrorCode,
+  type Msg,
+  NatsError,
+  RetentionPolicy,
+  type Subscription,
+} from 'nats';
 import type { Bus } from './connection.ts';
 
 /** The durable consumer of a stream, and the last message that it and all before it have acknowledged. */
@@ -43,6 +53,11 @@ interface RestoreOptions {
 type ApiReply = Readonly<Record<string, unknown>> & { readonly error?: { readonly description?: string } };
 
 const requestTimeoutMs = 30_000;
+const namesTimeoutMs = 5_000;
+/** Of a leader after the loss of its server. */
+const electionTimeoutMs = 60_000;
+const retryIntervalMs = 500;
+const notFoundCode = 404;
 /** The server reads all messages of a restored stream before the last response. */
 const finishTimeoutMs = 600_000;
 /** A snapshot without a chunk for this long has failed. */
@@ -51,17 +66,24 @@ const chunkBytes = 128 * 1024;
 /** "No content": the end of a snapshot. */
 const endCode = 204;
 
-/** Returns all streams, by name. */
+/**
+ * Returns all streams, by name. Each is requested by its name: a list of a cluster leaves out streams and consumers whose
+ * leader does not respond.
+ */
 export async function listStreams(bus: Bus): Promise<StoredStream[]> {
+  const { streams } = await untilAvailable(() => bus.jetstreamManager());
+  const names = await untilAvailable(() => readAllNames(bus, 'STREAM.NAMES', 'streams'));
   const found: StoredStream[] = [];
-  for await (const { config, state } of (await bus.jetstreamManager()).streams.list())
+  for (const name of names.toSorted()) {
+    const { config, state } = await untilAvailable(() => streams.info(name));
     found.push({
-      name: config.name,
+      name,
       isWorkQueue: config.retention === RetentionPolicy.Workqueue,
       messages: state.messages,
       lastSequence: state.last_seq,
     });
-  return found.toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  }
+  return found;
 }
 
 /** Deletes a stream with its messages and consumers. */
@@ -71,15 +93,61 @@ export async function deleteStream(bus: Bus, name: string): Promise<void> {
 
 /** Returns the positions of the durable consumers of a stream. */
 export async function listConsumerPositions(bus: Bus, stream: string): Promise<ConsumerPosition[]> {
+  const { consumers } = await untilAvailable(() => bus.jetstreamManager());
+  const names = await untilAvailable(() => readAllNames(bus, `CONSUMER.NAMES.${stream}`, 'consumers'));
   const positions: ConsumerPosition[] = [];
-  for await (const { config, ack_floor: floor } of (await bus.jetstreamManager()).consumers.list(stream))
-    if (config.durable_name !== undefined)
-      positions.push({ config: { ...config }, acknowledgedSequence: floor.stream_seq });
+  for (const name of names) {
+    const found = await untilAvailable(() => consumers.info(stream, name).catch(ignoreMissing));
+    if (found?.config.durable_name !== undefined)
+      positions.push({ config: { ...found.config }, acknowledgedSequence: readPosition(found) });
+  }
   return positions;
 }
 
+/** After an election, a consumer that has delivered nothing yet no longer has the floor with which it was created. */
+const readPosition = ({ ack_floor: floor, config: { opt_start_seq: start = 1 } }: ConsumerInfo): number =>
+  Math.max(floor.stream_seq, start - 1);
+
+/** Consumers of a single reader disappear with it. */
+function ignoreMissing(error: unknown): undefined {
+  if (!(error instanceof NatsError) || error.api_error?.code !== notFoundCode) throw error;
+}
+
+/** Reads the pages of an API that returns names. */
+async function readAllNames(bus: Bus, method: string, field: 'streams' | 'consumers'): Promise<string[]> {
+  const names: string[] = [];
+  for (;;) {
+    const reply = await callApi(bus, method, { offset: names.length }, namesTimeoutMs);
+    const page = (reply[field] ?? []) as readonly string[];
+    names.push(...page);
+    if (page.length === 0 || names.length >= Number(reply['total'])) return names;
+  }
+}
+
+/** Repeats a request while servers elect a leader, for at most a minute. */
+async function untilAvailable<Result>(request: () => Promise<Result>): Promise<Result> {
+  const deadlineMs = performance.now() + electionTimeoutMs;
+  for (;;) {
+    try {
+      return await request();
+    } catch (error) {
+      if (!isUnavailable(error) || performance.now() > deadlineMs) throw error;
+      await delay(retryIntervalMs);
+    }
+  }
+}
+
+const unavailableCodes: ReadonlySet<string> = new Set([ErrorCode.Timeout, ErrorCode.NoResponders]);
+
+const isUnavailable = (error: unknown): boolean =>
+  error instanceof NatsError && (unavailableCodes.has(error.code) || error.api_error?.code === 503);
+
 /** Requests a snapshot of a stream. Its chunks must be read to the end. */
 export async function startSnapshot(bus: Bus, stream: string, options: SnapshotOptions): Promise<StreamSnapshot> {
+  return untilAvailable(() => requestSnapshot(bus, stream, options));
+}
+
+async function requestSnapshot(bus: Bus, stream: string, options: SnapshotOptions): Promise<StreamSnapshot> {
   const inbox = createInbox();
   const messages = bus.nc.subscribe(inbox);
   try {
@@ -146,9 +214,9 @@ async function createConsumer(bus: Bus, stream: string, position: ConsumerPositi
   await (await bus.jetstreamManager()).consumers.add(stream, { ...config, ...start });
 }
 
-async function callApi(bus: Bus, method: string, body: object): Promise<ApiReply> {
+async function callApi(bus: Bus, method: string, body: object, timeout = requestTimeoutMs): Promise<ApiReply> {
   const data = new TextEncoder().encode(JSON.stringify(body));
-  return parseReply(await bus.nc.request(`$JS.API.${method}`, data, { timeout: requestTimeoutMs }), method);
+  return parseReply(await bus.nc.request(`$JS.API.${method}`, data, { timeout }), method);
 }
 
 /** Parses a response of JetStream. Throws its error. */
