@@ -21,7 +21,8 @@ import type { Installation } from './installation.ts';
 import { readManifest } from './manifest.ts';
 import { restoreBackup } from './restore-backup.ts';
 
-jest.setTimeout(120_000);
+// Elections of real servers on a machine that may be busy.
+jest.setTimeout(240_000);
 
 const log = createLogger('backup-test', 'silent');
 const ignore = (): void => undefined;
