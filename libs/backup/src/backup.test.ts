@@ -257,6 +257,7 @@ describe('an installation of replicated servers', () => {
       'MongoDB has documents, JetStream has LOG, QUEUE, Redis has keys',
     );
     await restoreBackup(replicated, folder, { ...options, isReplacing: true }, ignore);
+    expect(await streamCreatedAt(replicated.bus, 'LOG')).toBe(await streamCreatedAt(source.bus, 'LOG'));
     expect(await replicated.redis.exists('device:1')).toBe(0);
   });
 
@@ -279,6 +280,7 @@ describe('an installation of replicated servers', () => {
     await restoreBackup(single, copy, options, ignore);
     expect((await consume(single, 'LOG', 2)).toSorted()).toEqual(['log 4', 'log 5']);
     expect((await consume(single, 'QUEUE', 2)).toSorted()).toEqual(['queue 4', 'queue 5']);
+    expect(await streamCreatedAt(single.bus, 'LOG')).toBe(await streamCreatedAt(source.bus, 'LOG'));
   });
 });
 

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { AckPolicy, type ConsumerMessages, DeliverPolicy, type JsMsg, NatsError, nanos } from 'nats';
+import { AckPolicy, type ConsumerMessages, DeliverPolicy, type JsMsg, nanos } from 'nats';
 import type { Bus } from './connection.ts';
+import { isNotFound } from './jetstream-errors.ts';
 import { traceProcessing } from './trace-messages.ts';
 import { heartbeatOptions, watchHeartbeats } from './watch-heartbeats.ts';
 
@@ -112,7 +113,7 @@ export class DurableConsumer {
       const isSame = Object.entries(settings).every(([name, value]) => config[name as keyof typeof config] === value);
       if (!isSame) await consumers.update(stream, durable, settings);
     } catch (error) {
-      if (!(error instanceof NatsError) || error.code !== '404') throw error;
+      if (!isNotFound(error)) throw error;
       await consumers.add(stream, {
         ...settings,
         durable_name: durable,

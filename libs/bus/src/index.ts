@@ -97,7 +97,7 @@ export {
   unassignedDeviceSeen,
   webhookRequests,
 } from './notification-events.ts';
-export { OrderedReader, type StreamMessage, streamCreatedAt } from './ordered-reader.ts';
+export { OrderedReader, type StreamMessage } from './ordered-reader.ts';
 export {
   authorizePartnerCommand,
   findPartnerChannel,
@@ -140,7 +140,7 @@ export {
   switchStream,
   talkTaken,
 } from './stream-events.ts';
-export { ensureStreams, type StreamConfig, streamEnv, toStreamOptions } from './streams.ts';
+export { ensureStreams, type StreamConfig, streamCreatedAt, streamEnv, toStreamOptions } from './streams.ts';
 export {
   eventHeaders,
   eventSubject,

@@ -2,8 +2,8 @@ import { createLogger } from '@fleet/service-kit';
 import { ServerProcess, waitFor } from '@fleet/testing';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { type Bus, openBus } from './connection.ts';
-import { OrderedReader, type OrderedReaderOptions, type StreamMessage, streamCreatedAt } from './ordered-reader.ts';
-import { ensureStreams } from './streams.ts';
+import { OrderedReader, type OrderedReaderOptions, type StreamMessage } from './ordered-reader.ts';
+import { ensureStreams, streamCreatedAt } from './streams.ts';
 
 // Real servers on a machine that may be busy.
 jest.setTimeout(30_000);

@@ -226,10 +226,3 @@ const withSpans = (
     const trace = spans[index]?.context;
     return trace === undefined ? message : { ...message, trace };
   });
-
-/** Returns when a stream was created, or null: sequence numbers are meaningless in a recreated stream. */
-export async function streamCreatedAt(bus: Bus, stream: string): Promise<string | null> {
-  const manager = await bus.jetstreamManager();
-  for await (const { config, created } of manager.streams.list()) if (config.name === stream) return created;
-  return null;
-}

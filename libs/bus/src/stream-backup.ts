@@ -1,15 +1,15 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import {
   type ConsumerInfo,
   createInbox,
   DeliverPolicy,
-  ErrorCode,
   type Msg,
   NatsError,
   RetentionPolicy,
   type Subscription,
 } from 'nats';
 import type { Bus } from './connection.ts';
+import { isNotFound, untilAvailable } from './jetstream-errors.ts';
+import { createdAtMetadata, streamCreatedAt } from './streams.ts';
 
 /** The durable consumer of a stream, and the last message that it and all before it have acknowledged. */
 export interface ConsumerPosition {
@@ -50,14 +50,12 @@ interface RestoreOptions {
   readonly consumers: readonly ConsumerPosition[];
 }
 
-type ApiReply = Readonly<Record<string, unknown>> & { readonly error?: { readonly description?: string } };
+type ApiReply = Readonly<Record<string, unknown>> & {
+  readonly error?: { readonly code: number; readonly description?: string };
+};
 
 const requestTimeoutMs = 30_000;
 const namesTimeoutMs = 5_000;
-/** Of a leader after the loss of its server. */
-const electionTimeoutMs = 60_000;
-const retryIntervalMs = 500;
-const notFoundCode = 404;
 /** The server reads all messages of a restored stream before the last response. */
 const finishTimeoutMs = 600_000;
 /** A snapshot without a chunk for this long has failed. */
@@ -110,7 +108,7 @@ const readPosition = ({ ack_floor: floor, config: { opt_start_seq: start = 1 } }
 
 /** Consumers of a single reader disappear with it. */
 function ignoreMissing(error: unknown): undefined {
-  if (!(error instanceof NatsError) || error.api_error?.code !== notFoundCode) throw error;
+  if (!isNotFound(error)) throw error;
 }
 
 /** Reads the pages of an API that returns names. */
@@ -124,24 +122,6 @@ async function readAllNames(bus: Bus, method: string, field: 'streams' | 'consum
   }
 }
 
-/** Repeats a request while servers elect a leader, for at most a minute. */
-async function untilAvailable<Result>(request: () => Promise<Result>): Promise<Result> {
-  const deadlineMs = performance.now() + electionTimeoutMs;
-  for (;;) {
-    try {
-      return await request();
-    } catch (error) {
-      if (!isUnavailable(error) || performance.now() > deadlineMs) throw error;
-      await delay(retryIntervalMs);
-    }
-  }
-}
-
-const unavailableCodes: ReadonlySet<string> = new Set([ErrorCode.Timeout, ErrorCode.NoResponders]);
-
-const isUnavailable = (error: unknown): boolean =>
-  error instanceof NatsError && (unavailableCodes.has(error.code) || error.api_error?.code === 503);
-
 /** Requests a snapshot of a stream. Its chunks must be read to the end. */
 export async function startSnapshot(bus: Bus, stream: string, options: SnapshotOptions): Promise<StreamSnapshot> {
   return untilAvailable(() => requestSnapshot(bus, stream, options));
@@ -151,12 +131,15 @@ async function requestSnapshot(bus: Bus, stream: string, options: SnapshotOption
   const inbox = createInbox();
   const messages = bus.nc.subscribe(inbox);
   try {
+    const createdAt = await streamCreatedAt(bus, stream);
     const { config, state } = await callApi(bus, `STREAM.SNAPSHOT.${stream}`, {
       deliver_subject: inbox,
       no_consumers: !options.hasConsumers,
       chunk_size: chunkBytes,
     });
-    return { description: { config, state } as StreamDescription, chunks: readChunks(messages) };
+    const metadata = { [createdAtMetadata]: createdAt };
+    const description = { config: { ...(config as object), metadata }, state } as StreamDescription;
+    return { description, chunks: readChunks(messages) };
   } catch (error) {
     messages.unsubscribe();
     throw error;
@@ -193,9 +176,15 @@ export async function restoreStream(
   { replicas, consumers }: RestoreOptions,
 ): Promise<void> {
   const name = String(config['name']);
-  const { placement: _placement, metadata: _metadata, ...settings } = config;
+  const { placement: _placement, metadata, ...settings } = config;
+  // Servers add metadata of their own. A cluster gives the restored stream a new time of creation.
+  const createdAt = (metadata as Readonly<Record<string, string>> | undefined)?.[createdAtMetadata];
   const { deliver_subject: subject } = await callApi(bus, `STREAM.RESTORE.${name}`, {
-    config: { ...settings, num_replicas: replicas },
+    config: {
+      ...settings,
+      num_replicas: replicas,
+      ...(createdAt === undefined ? {} : { metadata: { [createdAtMetadata]: createdAt } }),
+    },
     state,
   });
   const send = (data: Uint8Array, timeout: number): Promise<Msg> => bus.nc.request(String(subject), data, { timeout });
@@ -224,6 +213,9 @@ function parseReply(message: Msg, what: string): ApiReply {
   if (message.data.length === 0) return {};
   const reply = message.json<ApiReply>();
   if (reply.error !== undefined)
-    throw new Error(`NATS refused ${what}: ${reply.error.description ?? 'unknown error'}.`);
+    throw new NatsError(
+      `NATS refused ${what}: ${reply.error.description ?? 'unknown error'}.`,
+      String(reply.error.code),
+    );
   return reply;
 }

@@ -2,12 +2,13 @@ import { type ConfigOf, dayMs, envSchema, hourMs } from '@fleet/service-kit';
 import {
   DiscardPolicy,
   type JetStreamManager,
-  NatsError,
   type StreamConfig as NatsStreamConfig,
   nanos,
   RetentionPolicy,
   StorageType,
 } from 'nats';
+import type { Bus } from './connection.ts';
+import { isNotFound } from './jetstream-errors.ts';
 
 /** JetStream streams of the product. Retention is by age: acknowledged messages remain for consumers that reconnect. */
 const streams: readonly Partial<NatsStreamConfig>[] = [
@@ -119,7 +120,7 @@ export async function ensureStreams(
     try {
       await manager.streams.info(stream.name ?? '');
     } catch (error) {
-      if (!(error instanceof NatsError) || error.code !== '404') throw error;
+      if (!isNotFound(error)) throw error;
       await manager.streams.add({
         storage: StorageType.File,
         retention: RetentionPolicy.Limits,
@@ -131,5 +132,22 @@ export async function ensureStreams(
         ...stream,
       });
     }
+  }
+}
+
+/** Metadata of a restored stream: when the stream of its backup was created. */
+export const createdAtMetadata = 'fleet_created_at';
+
+/**
+ * Returns when a stream was created, or null without it: sequence numbers are meaningless in a recreated stream. A
+ * restored stream keeps the time.
+ */
+export async function streamCreatedAt(bus: Bus, stream: string): Promise<string | null> {
+  try {
+    const { config, created } = await (await bus.jetstreamManager()).streams.info(stream);
+    return config.metadata?.[createdAtMetadata] ?? created;
+  } catch (error) {
+    if (isNotFound(error)) return null;
+    throw error;
   }
 }
