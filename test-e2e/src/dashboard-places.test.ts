@@ -208,7 +208,7 @@ describe('the geofences of an account', () => {
     await page.getByRole('button', { name: /^Corner 4/ }).waitFor();
     await page.getByLabel('Name').fill('Crossed');
     await page.getByRole('button', { name: 'Save', exact: true }).click();
-    await page.getByText(/cross/i).first().waitFor();
+    await page.getByText('must not cross or touch itself').waitFor();
     await page.getByRole('button', { name: 'Draw again' }).click();
     await pointer.waitUntilDrawing();
     for (const corner of [...corners, first]) await pointer.click(corner);

@@ -21,7 +21,7 @@ describe('a Redis Cluster whose slots are moved', () => {
     let slots = 0;
     const startedAtMs = performance.now();
     const calls = await product.callDuring(async () => {
-      // The master with the states of all vehicles, and then the one that has them.
+      // Each round empties the master that then has the states of all vehicles.
       for (let round = 0; round < 2; round += 1)
         slots += await servers.moveSlotsFromMasterOf('telemetry-place:{telemetry-0}');
     });

@@ -86,7 +86,9 @@ export async function withIdempotencyKey(
       throw new AppError('idempotency_key_reused', 'The Idempotency-Key was used with another body.');
     if (existing.state === 'answered') return replay(existing.response);
     if (performance.now() > deadlineMs)
-      throw new AppError('state_conflict', 'A request with this Idempotency-Key is still running.');
+      throw new AppError('state_conflict', 'A request with this Idempotency-Key is still running.', {
+        headers: { 'Retry-After': '1' },
+      });
     await delay(pollIntervalMs);
   }
   return runFirst(store, id, context, handle);

@@ -2,8 +2,8 @@ import { ApiFailure } from '@fleet/api-client';
 import { describe, expect, it } from '@jest/globals';
 import { createSendOnce } from './send-once.ts';
 
-const failureOf = (status: number): ApiFailure =>
-  new ApiFailure('failed', { status, code: 'code', details: [], requestId: null, retryAfterSeconds: null });
+const failureOf = (status: number, retryAfterSeconds: number | null = null): ApiFailure =>
+  new ApiFailure('failed', { status, code: 'code', details: [], requestId: null, retryAfterSeconds });
 
 /** Sends contents one after the other, each with a failure or none, and returns the keys that were sent. */
 async function sendAll(
@@ -33,6 +33,11 @@ describe('the requests of a form', () => {
 
   it.each([0, 429, 500, 504])('keep their key after status %d', async (status) => {
     const [first, second] = await sendAll([[{ name: 'A' }, failureOf(status)], [{ name: 'A' }]]);
+    expect(second).toBe(first);
+  });
+
+  it('keep their key while the first request is still running', async () => {
+    const [first, second] = await sendAll([[{ name: 'A' }, failureOf(409, 1)], [{ name: 'A' }]]);
     expect(second).toBe(first);
   });
 

@@ -1,15 +1,10 @@
 import { ApiFailure } from '@fleet/api-client';
 import { createIdempotencyKey } from './idempotency-key.ts';
 
-/** Headers of a request that has one effect, however often it is sent. */
-export interface IdempotencyHeader {
-  readonly 'Idempotency-Key': string;
-}
-
-/** Sends the request of a form. Forms with the same content have one effect. */
+/** Sends the request of a form, with the header that lets it have one effect, however often it is sent. */
 export type SendOnce = <Result>(
   content: unknown,
-  request: (header: IdempotencyHeader) => Promise<Result>,
+  request: (header: { readonly 'Idempotency-Key': string }) => Promise<Result>,
 ) => Promise<Result>;
 
 /**
@@ -33,5 +28,10 @@ export function createSendOnce({ keepsKey = false }: { readonly keepsKey?: boole
   };
 }
 
+/** A response with `Retry-After` asks for the same request. */
 const isRefusal = (error: unknown): boolean =>
-  error instanceof ApiFailure && error.status >= 400 && error.status < 500 && error.status !== 429;
+  error instanceof ApiFailure &&
+  error.status >= 400 &&
+  error.status < 500 &&
+  error.status !== 429 &&
+  error.retryAfterSeconds === null;

@@ -1,7 +1,6 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { storeRecord } from '../data/store-record.ts';
 import { readAllPages } from '../fleet/queries.ts';
-import type { IdempotencyHeader } from '../forms/send-once.ts';
 import { useSendOnce } from '../forms/use-send-once.ts';
 import { useVersionedSave } from '../forms/use-versioned-save.ts';
 import { useSession } from '../session/session-context.ts';
@@ -50,9 +49,10 @@ export function useSaveGeofence(id: number | null, onSaved: (geofence: Geofence)
   return useVersionedSave<Geofence, Save>({
     write: async ({ body, version }) => {
       if (id === null) {
-        const create = (header: IdempotencyHeader) =>
-          api.POST('/api/geofences', { params: { header }, body: body as never });
-        return (await send(body, create)).data?.data;
+        const created = await send(body, (header) =>
+          api.POST('/api/geofences', { params: { header }, body: body as never }),
+        );
+        return created.data?.data;
       }
       const params = { path, header: { 'If-Match': `"${version}"` } };
       return (await api.PUT('/api/geofences/{id}', { params, body })).data?.data;

@@ -1,7 +1,6 @@
 import { useMutation, useQueries, useQuery, useQueryClient } from '@tanstack/react-query';
 import { storeRecord } from '../data/store-record.ts';
 import { readAllPages } from '../fleet/queries.ts';
-import type { IdempotencyHeader } from '../forms/send-once.ts';
 import { useSendOnce } from '../forms/use-send-once.ts';
 import { useVersionedSave } from '../forms/use-versioned-save.ts';
 import type { Position } from '../map/shapes.ts';
@@ -52,9 +51,10 @@ export function useSaveRoute(id: number | null, onSaved: (route: Route) => void)
   return useVersionedSave<Route, Save>({
     write: async ({ body, version }) => {
       if (id === null) {
-        const create = (header: IdempotencyHeader) =>
-          api.POST('/api/routes', { params: { header }, body: body as never });
-        return (await send(body, create)).data?.data;
+        const created = await send(body, (header) =>
+          api.POST('/api/routes', { params: { header }, body: body as never }),
+        );
+        return created.data?.data;
       }
       const params = { path, header: { 'If-Match': `"${version}"` } };
       return (await api.PUT('/api/routes/{id}', { params, body })).data?.data;

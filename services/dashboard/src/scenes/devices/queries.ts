@@ -1,7 +1,6 @@
 import { ApiFailure, type components } from '@fleet/api-client';
 import { keepPreviousData, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { readAllPages } from '../../common/fleet/queries.ts';
-import type { IdempotencyHeader } from '../../common/forms/send-once.ts';
 import { useSendOnce } from '../../common/forms/use-send-once.ts';
 import { useVersionedSave } from '../../common/forms/use-versioned-save.ts';
 import { useSession } from '../../common/session/session-context.ts';
@@ -73,9 +72,10 @@ export function useSaveMiningDevice(device: MiningDevice | null, onSaved: () => 
   return useVersionedSave<MiningDevice, Save>({
     write: async ({ body, version }) => {
       if (device === null) {
-        const create = (header: IdempotencyHeader) =>
-          api.POST('/api/mining-devices', { params: { header }, body: body as never });
-        return (await send(body, create)).data?.data;
+        const created = await send(body, (header) =>
+          api.POST('/api/mining-devices', { params: { header }, body: body as never }),
+        );
+        return created.data?.data;
       }
       const params = { path, header: { 'If-Match': `"${version}"` } };
       return (await api.PUT('/api/mining-devices/{id}', { params, body })).data?.data;
@@ -136,9 +136,10 @@ export function useSavePartner(partner: Partner | null, onSaved: (partner: Partn
   return useVersionedSave<Partner | PartnerWithToken, Save>({
     write: async ({ body, version }) => {
       if (partner === null) {
-        const create = (header: IdempotencyHeader) =>
-          api.POST('/api/partners', { params: { header }, body: body as never });
-        return (await send(body, create)).data?.data;
+        const created = await send(body, (header) =>
+          api.POST('/api/partners', { params: { header }, body: body as never }),
+        );
+        return created.data?.data;
       }
       const params = { path, header: { 'If-Match': `"${version}"` } };
       return (await api.PUT('/api/partners/{id}', { params, body })).data?.data;
