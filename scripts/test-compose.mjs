@@ -7,6 +7,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createComposeImages } from './compose/images.mjs';
+import { prepare } from './prepare.mjs';
 import { Processes, waitUntil } from './processes.mjs';
 import { runSmokeTest, smokeTerminals } from './smoke-terminals.mjs';
 import { root } from './steps.mjs';
@@ -119,8 +120,16 @@ if (version.status !== 0) {
   process.exit(1);
 }
 console.log(`docker compose ${version.stdout.trim()}`);
+await prepare();
+const { createProgress } = await import('../deploy/local/dist/progress.js');
+const { prepareMongod } = await import('../deploy/local/dist/test-mongod.js');
+const { prepareProductBackends } = await import('../deploy/local/dist/test-backends.js');
+const progress = createProgress((text) => process.stdout.write(text));
+await prepareProductBackends(progress);
+const mongod = await prepareMongod(progress);
+if (mongod === undefined) process.exit(1);
 mkdirSync(folder, { recursive: true });
-writeFileSync(override, JSON.stringify(createComposeImages(process.env['BASE'] ?? 'localhost/node')));
+writeFileSync(override, JSON.stringify(createComposeImages(process.env['BASE'] ?? 'localhost/node', mongod)));
 const processes = new Processes(join(folder, 'logs'));
 try {
   await check('every service starts and is healthy', async () => {
@@ -131,7 +140,7 @@ try {
     await createVehicles();
     await runSmokeTest(processes, folder, { baseUrl, gateway: '127.0.0.1', apiKey });
   });
-  for (const service of ['jt808-gateway', 'device-api', 'platform-api', 'nats', 'redis'])
+  for (const service of ['jt808-gateway', 'device-api', 'platform-api', 'nats', 'redis', 'mongodb'])
     await check(`${service} is restarted after a kill, and commands reach a terminal again`, async () => {
       await kill(service);
       await waitUntilHealthy();
