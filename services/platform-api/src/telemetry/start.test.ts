@@ -51,10 +51,10 @@ class Broker {
 
   async #manager(): ReturnType<Bus['jetstreamManager']> {
     const manager = await harness.bus.jetstreamManager();
-    const made = [{ config: { name: 'TELEMETRY' }, created: this.madeAt }];
+    const info = async (name: string) => ({ ...(await manager.streams.info(name)), created: this.madeAt });
     const streams = new Proxy(manager.streams, {
       get: (target, name) => {
-        if (name === 'list') return () => made;
+        if (name === 'info') return info;
         const value: unknown = Reflect.get(target, name);
         return typeof value === 'function' ? (value.bind(target) as unknown) : value;
       },
