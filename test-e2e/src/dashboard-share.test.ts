@@ -276,17 +276,33 @@ describe('live video of a share page', () => {
     await spent.waitFor();
   });
 
+  const stopStream = () =>
+    dashcams.client.requestData(`/vehicles/stop-dashcam-stream/${truck.vehicleId}`, { channel_id: 1, force: true });
+
   it('ends when the owner stops the stream, and starts again after a click', async () => {
     await open(await createLink({ permissions: ['location', 'live_video'] }));
     await watch('Watch camera 1');
     await waitForPlaying(video());
-    await dashcams.client.requestData(`/vehicles/stop-dashcam-stream/${truck.vehicleId}`, {
-      channel_id: 1,
-      force: true,
-    });
+    await stopStream();
     await page.getByText('The owner stopped the video.').waitFor();
     await page.getByRole('button', { name: 'Retry' }).click();
     expect((await waitForPlaying(video())).pictures).toBeGreaterThan(0);
+  });
+
+  it('ends when the owner stops the stream before the page has checked its progress', async () => {
+    const link = await createLink({ permissions: ['location', 'live_video'] });
+    const guest = await browser.newPage('/share/A1b2C3d4E5f6G7h8I9j0K1');
+    await guest.addInitScript(`{
+      const setAnyInterval = setInterval;
+      globalThis.setInterval = (run, ms, ...more) => setAnyInterval(run, ms === 1_000 ? 3_600_000 : ms, ...more);
+    }`);
+    await guest.goto(`${browser.baseUrl}${link.path}`);
+    await guest.getByRole('button', { name: 'Watch camera 1' }).click();
+    await waitForPlaying(guest.locator('video'));
+    await stopStream();
+    await guest.getByText('The owner stopped the video.').waitFor();
+    expect(await guest.getByRole('button', { name: 'Retry' }).isVisible()).toBe(true);
+    await guest.close();
   });
 });
 

@@ -76,6 +76,8 @@ export class VideoSession implements Decoder {
 
   /** Handles a `stream` event of the camera: progress of the start, viewers, or the end by another user. */
   onStreamEvent(event: Stream): void {
+    // The stream may end before the next check of its progress.
+    if (event.status === 'stopped' && this.#player !== null) this.#checkProgress();
     const { kind } = this.#state;
     if (kind === 'starting' && event.phase !== null) this.#setState({ ...this.#state, phase: event.phase });
     if (event.status === 'stopped') {

@@ -65,9 +65,8 @@ export class GuestVideo {
 
   /** Handles a change of the camera's stream: the owner stopped it, or the data budget is spent. */
   onStreamChange(change: StreamChange): void {
-    // The next check of the progress may be later than the end.
-    const hasPlayed = this.#hasPlayed || this.#video.currentTime !== this.#lastTime;
-    const fault = hasPlayed && !this.#isStopped ? toEndFault(change) : null;
+    this.#noteProgress();
+    const fault = this.#hasPlayed && !this.#isStopped ? toEndFault(change) : null;
     if (fault !== null) this.#fail(fault);
   }
 
@@ -134,11 +133,18 @@ export class GuestVideo {
   #onEnd(status: number | null, code?: string): void {
     const fault = toVideoFault(status, code);
     if (fault !== null) return this.#fail(fault);
+    // The owner may have stopped it: the event arrives after the end.
+    this.#noteProgress();
     this.#release();
     if (this.#retries >= maxRetries) return this.#fail('lost');
     this.#retries += 1;
     this.#setState({ kind: 'retrying', attempt: this.#retries });
     this.#retryTimer = setTimeout(() => void this.#open(), retryDelayMs);
+  }
+
+  /** The stream may end before the next check of its progress, and releasing the element resets its time. */
+  #noteProgress(): void {
+    if (this.#video.currentTime !== this.#lastTime) this.#hasPlayed = true;
   }
 
   #checkProgress(): void {
