@@ -71,7 +71,7 @@ export async function restoreStreams(
   replicas: number,
 ): Promise<void> {
   for (const { name, messages, description, consumers, file } of entries) {
-    await restoreStream(bus, description, readArchive(join(folder, file)), { replicas, consumers });
+    await restoreStream(bus, description, () => readArchive(join(folder, file)), { replicas, consumers });
     const restored = (await listStreams(bus)).find((stream: StoredStream) => stream.name === name);
     // Messages beyond their retention are deleted at once.
     if (restored === undefined || restored.lastSequence < Number(description.state['last_seq']))

@@ -11,6 +11,10 @@ const unavailableCodes: ReadonlySet<string> = new Set([ErrorCode.Timeout, ErrorC
 /** Returns whether a stream or consumer does not exist. */
 export const isNotFound = (error: unknown): boolean => error instanceof NatsError && error.code === notFoundCode;
 
+/** Returns whether servers may accept the same request later: they elect a leader. */
+export const isUnavailable = (error: unknown): boolean =>
+  error instanceof NatsError && unavailableCodes.has(error.code);
+
 /** Repeats a request while servers elect a leader, for at most a minute. */
 export async function untilAvailable<Result>(request: () => Promise<Result>): Promise<Result> {
   const deadlineMs = performance.now() + electionTimeoutMs;
@@ -18,8 +22,7 @@ export async function untilAvailable<Result>(request: () => Promise<Result>): Pr
     try {
       return await request();
     } catch (error) {
-      const isUnavailable = error instanceof NatsError && unavailableCodes.has(error.code);
-      if (!isUnavailable || performance.now() > deadlineMs) throw error;
+      if (!isUnavailable(error) || performance.now() > deadlineMs) throw error;
       await delay(retryIntervalMs);
     }
   }

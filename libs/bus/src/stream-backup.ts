@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import {
   type ConsumerInfo,
   createInbox,
@@ -8,7 +9,7 @@ import {
   type Subscription,
 } from 'nats';
 import type { Bus } from './connection.ts';
-import { isNotFound, untilAvailable } from './jetstream-errors.ts';
+import { isNotFound, isUnavailable, untilAvailable } from './jetstream-errors.ts';
 import { createdAtMetadata, streamCreatedAt } from './streams.ts';
 
 /** The durable consumer of a stream, and the last message that it and all before it have acknowledged. */
@@ -28,7 +29,7 @@ export interface StoredStream {
 }
 
 /** What JetStream needs to restore a stream, apart from its bytes. */
-interface StreamDescription {
+export interface StreamDescription {
   readonly config: Readonly<Record<string, unknown>>;
   readonly state: Readonly<Record<string, unknown>>;
 }
@@ -54,6 +55,9 @@ type ApiReply = Readonly<Record<string, unknown>> & {
   readonly error?: { readonly code: number; readonly description?: string };
 };
 
+const maxRestoreAttempts = 5;
+/** NATS ends a restore that receives nothing for five seconds. */
+const restoreRetryMs = 6_000;
 const requestTimeoutMs = 30_000;
 const namesTimeoutMs = 5_000;
 /** The server reads all messages of a restored stream before the last response. */
@@ -84,9 +88,9 @@ export async function listStreams(bus: Bus): Promise<StoredStream[]> {
   return found;
 }
 
-/** Deletes a stream with its messages and consumers. */
+/** Deletes a stream with its messages and consumers, if it exists. */
 export async function deleteStream(bus: Bus, name: string): Promise<void> {
-  await (await bus.jetstreamManager()).streams.delete(name);
+  await untilAvailable(async () => (await bus.jetstreamManager()).streams.delete(name).catch(ignoreMissing));
 }
 
 /** Returns the positions of the durable consumers of a stream. */
@@ -106,7 +110,7 @@ export async function listConsumerPositions(bus: Bus, stream: string): Promise<C
 const readPosition = ({ ack_floor: floor, config: { opt_start_seq: start = 1 } }: ConsumerInfo): number =>
   Math.max(floor.stream_seq, start - 1);
 
-/** Consumers of a single reader disappear with it. */
+/** Consumers of a single reader disappear with it, and an unfinished restore after a while. */
 function ignoreMissing(error: unknown): undefined {
   if (!isNotFound(error)) throw error;
 }
@@ -168,18 +172,37 @@ async function* readChunks(messages: Subscription): AsyncGenerator<Uint8Array> {
   }
 }
 
-/** Creates a stream from a snapshot. Throws if it exists. */
+/**
+ * Creates a stream from a snapshot, whose chunks are read again for each attempt: a cluster forgets an unfinished restore
+ * when its leader changes. Throws if the stream exists.
+ */
 export async function restoreStream(
   bus: Bus,
-  { config, state }: StreamDescription,
-  chunks: AsyncIterable<Uint8Array>,
+  description: StreamDescription,
+  readSnapshot: () => AsyncIterable<Uint8Array>,
   { replicas, consumers }: RestoreOptions,
 ): Promise<void> {
-  const name = String(config['name']);
+  const name = String(description.config['name']);
+  for (let attempt = 1; ; attempt += 1) {
+    const subject = await untilAvailable(() => requestRestore(bus, description, replicas));
+    try {
+      await sendSnapshot(bus, subject, readSnapshot());
+      break;
+    } catch (error) {
+      if (!isUnavailable(error) || attempt === maxRestoreAttempts) throw error;
+      await delay(restoreRetryMs);
+      await deleteStream(bus, name);
+    }
+  }
+  for (const consumer of consumers) await untilAvailable(() => createConsumer(bus, name, consumer));
+}
+
+/** Returns the subject that receives the snapshot. */
+async function requestRestore(bus: Bus, { config, state }: StreamDescription, replicas: number): Promise<string> {
   const { placement: _placement, metadata, ...settings } = config;
   // Servers add metadata of their own. A cluster gives the restored stream a new time of creation.
   const createdAt = (metadata as Readonly<Record<string, string>> | undefined)?.[createdAtMetadata];
-  const { deliver_subject: subject } = await callApi(bus, `STREAM.RESTORE.${name}`, {
+  const { deliver_subject: subject } = await callApi(bus, `STREAM.RESTORE.${String(config['name'])}`, {
     config: {
       ...settings,
       num_replicas: replicas,
@@ -187,10 +210,16 @@ export async function restoreStream(
     },
     state,
   });
-  const send = (data: Uint8Array, timeout: number): Promise<Msg> => bus.nc.request(String(subject), data, { timeout });
-  for await (const chunk of chunks) parseReply(await send(chunk, requestTimeoutMs), name);
-  parseReply(await send(new Uint8Array(), finishTimeoutMs), name);
-  for (const consumer of consumers) await createConsumer(bus, name, consumer);
+  return String(subject);
+}
+
+/** Sends all chunks, each after the response to the one before, and the end. */
+async function sendSnapshot(bus: Bus, subject: string, chunks: AsyncIterable<Uint8Array>): Promise<void> {
+  const send = async (data: Uint8Array, timeout: number): Promise<void> => {
+    parseReply(await bus.nc.request(subject, data, { timeout }), subject);
+  };
+  for await (const chunk of chunks) await send(chunk, requestTimeoutMs);
+  await send(new Uint8Array(), finishTimeoutMs);
 }
 
 /** Creates a durable consumer that continues after the last message that it had acknowledged. */
