@@ -8,6 +8,16 @@ import { root } from './steps.mjs';
 /** Numbers of the terminals, whose vehicles must exist. */
 export const smokeTerminals = ['138001000001', '138001000002'];
 
+/** Waits until the terminals are online. */
+export async function waitForTerminals(processes, { baseUrl, apiKey }) {
+  const headers = { 'x-api-key': apiKey };
+  for (const imei of smokeTerminals)
+    await waitUntil(`the connection of ${imei}`, async () => {
+      processes.check();
+      return (await fetch(`${baseUrl}/api/v1/health/device?imei=${imei}`, { headers })).ok;
+    });
+}
+
 /**
  * Starts the terminals, and runs the smoke test. Throws with its output if it fails.
  * @param {import('./processes.mjs').Processes} processes
@@ -22,12 +32,7 @@ export async function runSmokeTest(processes, folder, { baseUrl, gateway, apiKey
   const cli = join(root, 'libs', 'terminal-simulator', 'dist', 'cli.js');
   const server = ['--host', gateway, '--port', '7808'];
   processes.start('smoke-terminals', process.execPath, [cli, 'fleet', ...server, ...fleet]);
-  const headers = { 'x-api-key': apiKey };
-  for (const imei of smokeTerminals)
-    await waitUntil(`the connection of ${imei}`, async () => {
-      processes.check();
-      return (await fetch(`${baseUrl}/api/v1/health/device?imei=${imei}`, { headers })).ok;
-    });
+  await waitForTerminals(processes, { baseUrl, apiKey });
   await waitUntil('the report of the terminals', () => existsSync(report));
   const runtime = {
     base_url: baseUrl,

@@ -1,7 +1,7 @@
 // npm run test:k8s: validates the manifests with a real API server. Builds the servers on the first run, which takes
-// several minutes and needs Go. `-- cluster` also starts a node on this machine, with the images of `npm run images`, and
-// restarts every service under load. It needs root, containerd and the network plugins. Settings: TERMINALS (100), VIEWERS (2),
-// BASE (base of the images).
+// several minutes and needs Go. `-- cluster` also starts a node on this machine with the overlay `dev` and the images of
+// `npm run images`, and restarts every service under load; `-- cluster prod` does so with the overlay `prod`. It needs root,
+// containerd and the network plugins. Settings: TERMINALS (100), VIEWERS (2), BASE (base of the images).
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -28,6 +28,7 @@ async function check(title, run) {
 }
 
 const isWithCluster = process.argv[2] === 'cluster';
+const overlay = process.argv[3] === 'prod' ? 'prod' : 'dev';
 const missing = isWithCluster ? (findMissing() ?? findMissingImages()) : null;
 if (missing !== null) {
   console.error(`${missing} A node cannot run on this machine.`);
@@ -49,7 +50,7 @@ for (const signal of ['SIGINT', 'SIGTERM'])
 try {
   const cluster = await startControlPlane(processes, folder);
   await checkManifests(cluster, check);
-  if (isWithCluster) await checkCluster(processes, folder, cluster, check);
+  if (isWithCluster) await checkCluster(processes, folder, cluster, { name: overlay, check });
 } finally {
   await cleanUp();
 }

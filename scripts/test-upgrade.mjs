@@ -55,7 +55,7 @@ try {
     owner,
     gateway: '127.0.0.1',
     gatewayPort: product.gatewayPort,
-    natsUrl: product.natsUrl,
+    nats: { servers: product.natsUrl },
     webhookHost: '127.0.0.1',
     terminals: Number(process.env['TERMINALS'] ?? 20),
     viewers: Number(process.env['VIEWERS'] ?? 2),

@@ -14,11 +14,15 @@ function createStaticImage(name, file) {
   buildah('commit', '-q', '--rm', container, name);
 }
 
+// Redis refuses other hosts by default, which the official image permits.
+const startRedis = '#!/bin/sh\nexec /usr/bin/redis-server "$@" --protected-mode no\n';
+
 /** Creates the image of Redis over the base of the services. */
 function createRedisImage(name, base) {
   const container = buildah('from', base);
-  const install = 'apt-get update && apt-get install -y --no-install-recommends redis-server';
-  execFileSync('buildah', ['run', '--isolation', 'chroot', container, '--', 'sh', '-c', install], { stdio: 'pipe' });
+  const install = `apt-get update && apt-get install -y --no-install-recommends redis-server redis-sentinel
+printf '%s' '${startRedis}' > /usr/local/bin/redis-server && chmod 755 /usr/local/bin/redis-server`;
+  execFileSync('buildah', ['run', '--isolation', 'chroot', container, '--', 'sh', '-ec', install], { stdio: 'pipe' });
   buildah('commit', '-q', '--rm', container, name);
 }
 

@@ -7,7 +7,8 @@ import { join } from 'node:path';
 import { findFreePort, waitUntil } from '../processes.mjs';
 import { definitionsFolder, program } from './tools.mjs';
 
-const serviceNetwork = '10.43.0.0/16';
+/** Addresses of services. */
+export const serviceNetwork = '10.43.0.0/16';
 
 /** Writes the keys and the token of the administrator, and a kubeconfig. Returns their paths. */
 function writeCredentials(folder, port) {

@@ -10,6 +10,7 @@ import { readTelemetryBatch } from '../../libs/bus/dist/index.js';
 import { createCameraClips, SimulatedTerminal } from '../../libs/terminal-simulator/dist/index.js';
 import { waitUntil } from '../processes.mjs';
 import { root } from '../steps.mjs';
+import { Api } from './api.mjs';
 
 const { connect } = createRequire(new URL('../../test-e2e/package.json', import.meta.url))('nats');
 const cacheDir = join(root, '.cache', 'clips');
@@ -21,41 +22,6 @@ const importSize = 200;
 const messageIdOfReport = 0x0200;
 const messageIdOfStreamControl = 0x9102;
 const watchedChannel = 1;
-
-/** Sends requests as the first owner. */
-class Api {
-  #baseUrl;
-  /** @type {Record<string, string>} */
-  #headers;
-
-  constructor(baseUrl, apiKey) {
-    this.#baseUrl = baseUrl;
-    this.#headers = { 'x-api-key': apiKey, 'content-type': 'application/json' };
-  }
-
-  /** Logs the owner in: the Platform API requires a token beside the key. */
-  async logIn({ email, password }) {
-    const { status, body } = await this.send('POST', '/api/auth/login', { identifier: email, password });
-    if (status !== 200) throw new Error(`The log-in failed: ${JSON.stringify(body)}`);
-    this.#headers.authorization = `Bearer ${body.data?.access_token ?? body.access_token}`;
-  }
-
-  /** @returns {Promise<{ status: number, body: any }>} the status and the JSON of the response */
-  async send(method, path, body) {
-    const response = await fetch(`${this.#baseUrl}${path}`, {
-      method,
-      headers: this.#headers,
-      body: body === undefined ? undefined : JSON.stringify(body),
-      signal: AbortSignal.timeout(100_000),
-    });
-    return { status: response.status, body: await response.json() };
-  }
-
-  /** Opens a stream, and returns its response. */
-  openStream(path) {
-    return fetch(`${this.#baseUrl}${path}`, { headers: this.#headers });
-  }
-}
 
 /** Receives webhooks. Counts each event once. */
 class WebhookReceiver {
@@ -142,8 +108,8 @@ class Viewer {
 }
 
 /** Returns the SHA-256 of each report that JetStream has stored. */
-async function readStoredReports(natsUrl) {
-  const connection = await connect({ servers: natsUrl });
+async function readStoredReports(nats) {
+  const connection = await connect(nats);
   try {
     const stream = await connection.jetstream().streams.get('TELEMETRY');
     const { first_seq: first, last_seq: last } = (await stream.info()).state;
@@ -178,7 +144,7 @@ export class Load {
   #statuses = new Map();
   #alarmsRaised = 0;
 
-  /** @param {{ baseUrl: string, apiKey: string, owner: { email: string, password: string }, gateway: string, gatewayPort?: number, natsUrl: string, webhookHost: string, terminals: number, viewers: number }} options */
+  /** @param {{ baseUrl: string, apiKey: string, owner: { email: string, password: string }, gateway: string, gatewayPort?: number, nats: { servers: string, user?: string, pass?: string }, webhookHost: string, terminals: number, viewers: number }} options */
   constructor(options) {
     this.#options = options;
     this.#api = new Api(options.baseUrl, options.apiKey);
@@ -297,7 +263,7 @@ export class Load {
     const arrived = () => this.#receiver.alarms >= this.#alarmsRaised;
     await waitUntil('the webhooks of all alarms', arrived, { timeoutMs: settleTimeoutMs }).catch(() => {});
     this.#receiver.stop();
-    const stored = await readStoredReports(this.#options.natsUrl);
+    const stored = await readStoredReports(this.#options.nats);
     return {
       reports: reports.length,
       reportsLost: reports.filter(({ sha256 }) => !stored.has(sha256)).length,

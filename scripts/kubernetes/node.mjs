@@ -1,22 +1,24 @@
-// A node of a cluster on this machine: containerd, kubelet, kube-proxy and CoreDNS. Needs root, containerd, runc and the
-// network plugins of Debian (containernetworking-plugins).
+// A node of a cluster on this machine: containerd, kubelet, kube-proxy, CoreDNS, and kube-router for network policies.
+// Needs root, containerd, runc, iptables, ipset and the network plugins of Debian (containernetworking-plugins).
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { waitUntil } from '../processes.mjs';
+import { serviceNetwork } from './control-plane.mjs';
 import { program } from './tools.mjs';
 
 const podNetwork = '10.42.0.0/24';
-const podGateway = '10.42.0.1';
+/** Address of this machine for pods. */
+export const podGateway = '10.42.0.1';
 const bridge = 'fleet-cni0';
 const pluginFolders = ['/usr/lib/cni', '/opt/cni/bin'];
 /** The API server connects to the kubelet by this name. */
-const nodeName = 'localhost';
+export const nodeName = 'localhost';
 
 /** Returns a sentence about what this machine lacks for a node, or null. */
 export function findMissing() {
   if (process.getuid?.() !== 0) return 'A node needs root.';
-  for (const name of ['buildah', 'containerd', 'runc', 'ctr', 'iptables', 'ip'])
+  for (const name of ['buildah', 'containerd', 'runc', 'ctr', 'iptables', 'ipset', 'ip'])
     if (spawnSync('which', [name]).status !== 0) return `${name} is not installed.`;
   if (!pluginFolders.some((folder) => existsSync(join(folder, 'bridge')))) return 'The CNI plugins are not installed.';
   return null;
@@ -94,11 +96,11 @@ function removeContainers(folder) {
   }
 }
 
-/** Imports images into the node from the store of buildah. */
-export function importImages(folder, images) {
+/** Imports images into the node from the store of buildah, with a tag that is not pulled again. */
+export function importImages(folder, images, tag) {
   for (const image of images) {
     const archive = join(folder, 'image.tar');
-    execFileSync('buildah', ['push', '-q', image, `docker-archive:${archive}:${image}`], { stdio: 'pipe' });
+    execFileSync('buildah', ['push', '-q', image, `docker-archive:${archive}:${image}:${tag}`], { stdio: 'pipe' });
     execFileSync('ctr', ['-a', socketOf(folder), '-n', 'k8s.io', 'images', 'import', archive], { stdio: 'pipe' });
     execFileSync('rm', [archive]);
   }
@@ -110,7 +112,7 @@ function createPauseImage() {
   const container = buildah('from', 'scratch');
   buildah('copy', '-q', container, program('pause'), '/pause');
   buildah('config', '--entrypoint', '["/pause"]', '--user', '65535', container);
-  buildah('commit', '-q', '--rm', container, 'localhost/pause:1');
+  buildah('commit', '-q', '--rm', container, 'localhost/pause');
 }
 
 /** Starts a node and waits until it is ready. */
@@ -129,7 +131,7 @@ export async function startNode(processes, folder, { kubectl, kubeconfig, privat
     return existsSync(socketOf(folder));
   });
   createPauseImage();
-  importImages(folder, ['localhost/pause:1']);
+  importImages(folder, ['localhost/pause'], '1');
   processes.start('kube-controller-manager', program('kube-controller-manager'), [
     `--kubeconfig=${kubeconfig}`,
     `--service-account-private-key-file=${privateKey}`,
@@ -168,6 +170,17 @@ export async function startNode(processes, folder, { kubectl, kubeconfig, privat
     ]);
     return output === 'True';
   });
+  // It looks the node up when it starts.
+  processes.start('kube-router', program('kube-router'), [
+    `--kubeconfig=${kubeconfig}`,
+    `--hostname-override=${nodeName}`,
+    `--service-cluster-ip-range=${serviceNetwork}`,
+    '--run-firewall=true',
+    '--run-router=false',
+    '--run-service-proxy=false',
+    '--health-port=0',
+    '--metrics-port=0',
+  ]);
   createBridge();
   processes.start('coredns', program('coredns'), ['-conf', write('Corefile', coreDnsConfig(kubeconfig))]);
 }
@@ -184,6 +197,7 @@ function createBridge() {
 export function removeNode(folder) {
   const run = (...command) => spawnSync(command[0], command.slice(1), { encoding: 'utf8' });
   run(program('kube-proxy'), '--cleanup');
+  run(program('kube-router'), '--cleanup-config');
   run('ip', 'link', 'delete', bridge);
   for (const name of run('ip', 'netns', 'list').stdout.match(/^cni-\S+/gm) ?? []) run('ip', 'netns', 'delete', name);
   const mounts = readFileSync('/proc/mounts', 'utf8')

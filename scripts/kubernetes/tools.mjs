@@ -11,6 +11,7 @@ const binFolder = join(cacheFolder, 'bin');
 const validator = 'sigs.k8s.io/kubectl-validate@v0.0.4';
 const kubernetesVersion = '1.35.4';
 const coreDnsVersion = '1.15.0';
+const kubeRouterVersion = '2.1.0';
 const definitions = {
   'github.com/prometheus-operator/prometheus-operator@v0.85.0': [
     'example/prometheus-operator-crd/monitoring.coreos.com_podmonitors.yaml',
@@ -25,7 +26,24 @@ const definitions = {
 };
 /** Programs of the API server's tests, and of those of the node. */
 export const apiServerPrograms = ['etcd', 'kube-apiserver', 'kubectl'];
-export const nodePrograms = ['kube-controller-manager', 'kube-scheduler', 'kubelet', 'kube-proxy', 'coredns', 'pause'];
+export const nodePrograms = [
+  'kube-controller-manager',
+  'kube-scheduler',
+  'kubelet',
+  'kube-proxy',
+  'kube-router',
+  'coredns',
+  'pause',
+];
+
+/** Programs that are modules of their own: the module to require, and the package to build. */
+const ownModules = {
+  coredns: { module: `github.com/coredns/coredns v${coreDnsVersion}`, main: 'github.com/coredns/coredns' },
+  'kube-router': {
+    module: `github.com/cloudnativelabs/kube-router/v2 v${kubeRouterVersion}`,
+    main: 'github.com/cloudnativelabs/kube-router/v2/cmd/kube-router',
+  },
+};
 
 const env = { ...process.env, GOTOOLCHAIN: 'local', GOFLAGS: '-mod=mod', CGO_ENABLED: '0', GOBIN: binFolder };
 const etcdMain = `package main
@@ -114,9 +132,17 @@ function kubernetesModule() {
 
 const packageOf = (name) => {
   if (name === 'etcd' || name === 'pause') return `./${name}`;
-  if (name === 'coredns') return 'github.com/coredns/coredns';
-  return `k8s.io/kubernetes/cmd/${name}`;
+  return ownModules[name]?.main ?? `k8s.io/kubernetes/cmd/${name}`;
 };
+
+/** Creates the module of a program that has its own. Returns its folder. */
+async function createOwnModule(name) {
+  const { module, main } = ownModules[name];
+  const goMod = `module ${name}-server\n\ngo 1.25.0\n\nrequire ${module}\n`;
+  const folder = createModule(name, goMod, { 'tools.go': importAll([main]) });
+  await runGo(`Resolving the modules of ${name}`, folder, ['mod', 'tidy']);
+  return folder;
+}
 
 /** Builds those of these programs that do not exist yet. The first build takes minutes for each. */
 export async function buildServers(names) {
@@ -131,17 +157,9 @@ export async function buildServers(names) {
     'pause/main.go': pauseMain,
   });
   await runGo('Resolving the modules of Kubernetes', servers, ['mod', 'tidy']);
-  const coreDns = createModule(
-    'coredns',
-    `module coredns-server\n\ngo 1.25.0\n\nrequire github.com/coredns/coredns v${coreDnsVersion}\n`,
-    {
-      'tools.go': importAll(['github.com/coredns/coredns']),
-    },
-  );
-  if (missing.includes('coredns')) await runGo('Resolving the modules of CoreDNS', coreDns, ['mod', 'tidy']);
   const flags = `-s -w -X k8s.io/component-base/version.gitVersion=v${kubernetesVersion}`;
   for (const name of missing) {
-    const folder = name === 'coredns' ? coreDns : servers;
+    const folder = name in ownModules ? await createOwnModule(name) : servers;
     const args = ['build', '-trimpath', '-ldflags', flags, '-o', program(name), packageOf(name)];
     await runGo(`Building ${name}`, folder, args);
   }
