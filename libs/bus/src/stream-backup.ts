@@ -56,6 +56,7 @@ type ApiReply = Readonly<Record<string, unknown>> & {
 };
 
 const maxRestoreAttempts = 5;
+const replicaIntervalMs = 200;
 /** NATS ends a restore that receives nothing for five seconds. */
 const restoreRetryMs = 6_000;
 const requestTimeoutMs = 30_000;
@@ -194,7 +195,22 @@ export async function restoreStream(
       await deleteStream(bus, name);
     }
   }
+  await waitForReplicas(bus, name);
   for (const consumer of consumers) await untilAvailable(() => createConsumer(bus, name, consumer));
+}
+
+/** Waits until all servers of a stream have its messages: only the leader has restored them. */
+async function waitForReplicas(bus: Bus, name: string): Promise<void> {
+  const deadlineMs = performance.now() + finishTimeoutMs;
+  const { streams } = await untilAvailable(() => bus.jetstreamManager());
+  for (;;) {
+    const { cluster } = await untilAvailable(() => streams.info(name));
+    const late = cluster?.replicas?.filter(({ current }) => !current) ?? [];
+    if (late.length === 0) return;
+    if (performance.now() > deadlineMs)
+      throw new Error(`${late.map((server) => server.name).join(', ')} received no copy of ${name}: check NATS.`);
+    await delay(replicaIntervalMs);
+  }
 }
 
 /** Returns the subject that receives the snapshot. */
