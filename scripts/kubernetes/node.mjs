@@ -193,11 +193,26 @@ function createBridge() {
   ip('link', 'set', bridge, 'up');
 }
 
+/** Chains of kube-router and of the kubelet. */
+const chains = /KUBE-(ROUTER|NWPLCY|POD-FW|FIREWALL|KUBELET-CANARY|IPTABLES-HINT)/;
+const sets = /^(inet6:)?(KUBE-(SRC|DST)-|kube-router-)/;
+
+/** Removes the rules of network policies: kube-router's own cleanup fails without its cluster. */
+function removePolicyRules(run) {
+  for (const command of ['iptables', 'ip6tables']) {
+    const rules = run(`${command}-save`).stdout.split('\n');
+    const others = rules.filter((line) => !chains.test(line)).join('\n');
+    spawnSync(`${command}-restore`, { input: others });
+  }
+  const names = run('ipset', 'list', '-n').stdout.split('\n');
+  for (const name of names.filter((each) => sets.test(each))) run('ipset', 'destroy', name);
+}
+
 /** Removes what a node leaves: rules, the bridge, mounts and containers. */
 export function removeNode(folder) {
   const run = (...command) => spawnSync(command[0], command.slice(1), { encoding: 'utf8' });
   run(program('kube-proxy'), '--cleanup');
-  run(program('kube-router'), '--cleanup-config');
+  removePolicyRules(run);
   run('ip', 'link', 'delete', bridge);
   for (const name of run('ip', 'netns', 'list').stdout.match(/^cni-\S+/gm) ?? []) run('ip', 'netns', 'delete', name);
   const mounts = readFileSync('/proc/mounts', 'utf8')
