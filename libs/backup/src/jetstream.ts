@@ -71,7 +71,14 @@ export async function restoreStreams(
   replicas: number,
 ): Promise<void> {
   for (const { name, messages, description, consumers, file } of entries) {
-    await restoreStream(bus, description, () => readArchive(join(folder, file)), { replicas, consumers });
+    const readSnapshot = () => readArchive(join(folder, file));
+    await restoreStream(bus, description, readSnapshot, { replicas, consumers }).catch((cause: unknown) => {
+      const reason = cause instanceof Error ? cause.message : String(cause);
+      throw new BackupError(
+        `The stream ${name} could not be restored (${reason}): check the servers of NATS, then restore again with --replace.`,
+        { cause },
+      );
+    });
     const restored = (await listStreams(bus)).find((stream: StoredStream) => stream.name === name);
     // Messages beyond their retention are deleted at once.
     if (restored === undefined || restored.lastSequence < Number(description.state['last_seq']))

@@ -208,7 +208,7 @@ async function waitForReplicas(bus: Bus, name: string): Promise<void> {
     const late = cluster?.replicas?.filter(({ current }) => !current) ?? [];
     if (late.length === 0) return;
     if (performance.now() > deadlineMs)
-      throw new Error(`${late.map((server) => server.name).join(', ')} received no copy of ${name}: check NATS.`);
+      throw new Error(`${late.map((server) => server.name).join(', ')} received no copy of ${name}`);
     await delay(replicaIntervalMs);
   }
 }
