@@ -27,8 +27,12 @@ async function check(title, run) {
   }
 }
 
-const isWithCluster = process.argv[2] === 'cluster';
-const overlay = process.argv[3] === 'prod' ? 'prod' : 'dev';
+const [mode, overlay = 'dev', ...more] = process.argv.slice(2);
+const isWithCluster = mode === 'cluster';
+if ((mode !== undefined && !isWithCluster) || (overlay !== 'dev' && overlay !== 'prod') || more.length > 0) {
+  console.error('Usage: npm run test:k8s [-- cluster [dev | prod]]');
+  process.exit(1);
+}
 const missing = isWithCluster ? (findMissing() ?? findMissingImages()) : null;
 if (missing !== null) {
   console.error(`${missing} A node cannot run on this machine.`);

@@ -200,9 +200,11 @@ const sets = /^(inet6:)?(KUBE-(SRC|DST)-|kube-router-)/;
 /** Removes the rules of network policies: kube-router's own cleanup fails without its cluster. */
 function removePolicyRules(run) {
   for (const command of ['iptables', 'ip6tables']) {
-    const rules = run(`${command}-save`).stdout.split('\n');
-    const others = rules.filter((line) => !chains.test(line)).join('\n');
-    spawnSync(`${command}-restore`, { input: others });
+    const { status, stdout } = run(`${command}-save`);
+    // Incomplete rules would replace those of the machine.
+    if (status !== 0) continue;
+    const others = stdout.split('\n').filter((line) => !chains.test(line));
+    spawnSync(`${command}-restore`, { input: others.join('\n') });
   }
   const names = run('ipset', 'list', '-n').stdout.split('\n');
   for (const name of names.filter((each) => sets.test(each))) run('ipset', 'destroy', name);
