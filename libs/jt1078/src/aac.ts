@@ -6,9 +6,12 @@ export const aacSampleRates = [
 /** Samples per AAC frame. */
 export const aacFrameSamples = 1024;
 
+/** Audio object type of AAC-LC. */
+export const aacLcObjectType = 2;
+
 /** Configuration that an AAC decoder needs before the first frame. */
 export interface AacConfig {
-  /** Audio object type: 2 is AAC-LC. */
+  /** Audio object type, such as `aacLcObjectType`. */
   objectType: number;
   sampleRate: number;
   channels: number;

@@ -1,4 +1,4 @@
-import { type AacConfig, aacFrameSamples, parseAdts } from './aac.ts';
+import { type AacConfig, aacFrameSamples, aacLcObjectType, parseAdts } from './aac.ts';
 import { decodeAdpcm } from './adpcm.ts';
 import { createAacSequenceHeader, createAacTag, createG711Tag, createMp3Tag } from './flv-audio.ts';
 import type { FlvTag } from './flv-tag.ts';
@@ -52,6 +52,8 @@ interface AudioMuxerOptions {
   /** Called on the first AAC frame without ADTS while `aac` is unknown. Such frames are dropped until `setAac`. */
   onAacUnknown: () => void;
   g726CodeSize: number | null;
+  /** Sample rate of transcoded frames; null if it is unknown. */
+  transcodedSampleRate: number | null;
 }
 
 const defaultSampleRate = 8000;
@@ -66,10 +68,12 @@ type TranscodeRequest = Pick<TranscodeInput, 'format' | 'data' | 'durationMs'> &
 export class AudioMuxer {
   readonly counters: AudioCounters = { audioFrames: 0, droppedAudioFrames: 0 };
   info: AudioInfo | null = null;
+  /** Header of the AAC that is emitted, or that is expected from the transcoder; null while it is unknown. */
   sequenceHeader: FlvTag | null = null;
   readonly #timeline: StreamTimeline;
   readonly #options: AudioMuxerOptions;
   #config: AacConfig | null = null;
+  #emittedHeader: FlvTag | null = null;
   #sourceConfig: AacConfig | null;
   #isAacRequested = false;
   readonly #g726Rate = new G726Rate();
@@ -220,6 +224,8 @@ export class AudioMuxer {
     const header = parseMp3(data);
     if (header === null) return false;
     this.#setInfo(frame.payloadType, header.sampleRate, header.channels, false, true);
+    this.#config = null;
+    this.sequenceHeader = null;
     const durationMs = (header.samples * 1000) / header.sampleRate;
     const timestampMs = this.#timeline.audioTime(frame.timestampLow, frame.arrivalMs, durationMs);
     this.#options.onTag(createMp3Tag(data, header, timestampMs));
@@ -229,22 +235,28 @@ export class AudioMuxer {
   #emitAac(config: AacConfig, raw: Buffer, timestampMs: number): void {
     const at = Math.max(this.#lastMs, timestampMs);
     this.#lastMs = at;
-    const known = this.#config;
-    const isSame =
-      known?.sampleRate === config.sampleRate &&
-      known.channels === config.channels &&
-      known.objectType === config.objectType;
-    if (!isSame) {
-      this.#config = { objectType: config.objectType, sampleRate: config.sampleRate, channels: config.channels };
-      this.sequenceHeader = createAacSequenceHeader(config, at);
+    this.#setConfig(config);
+    if (this.sequenceHeader !== null && this.sequenceHeader !== this.#emittedHeader) {
+      this.#emittedHeader = this.sequenceHeader;
       this.#options.onTag(this.sequenceHeader);
     }
     this.#options.onTag(createAacTag(raw, at));
   }
 
+  #setConfig({ objectType, sampleRate, channels }: AacConfig): void {
+    const known = this.#config;
+    const isSame = known?.sampleRate === sampleRate && known.channels === channels && known.objectType === objectType;
+    if (isSame) return;
+    this.#config = { objectType, sampleRate, channels };
+    this.sequenceHeader = createAacSequenceHeader(this.#config, this.#lastMs);
+  }
+
   #transcode(frame: MediaFrame, request: TranscodeRequest, canCopy = false): number {
     const { format, data, durationMs, sampleRate = defaultSampleRate, channels = 1, codeSize = null } = request;
     this.#setInfo(frame.payloadType, sampleRate, channels, true, canCopy);
+    const { transcodedSampleRate } = this.#options;
+    if (transcodedSampleRate !== null)
+      this.#setConfig({ objectType: aacLcObjectType, sampleRate: transcodedSampleRate, channels });
     const timestampMs = this.#timeline.audioTime(frame.timestampLow, frame.arrivalMs, durationMs);
     this.#options.onTranscode({ format, codeSize, sampleRate, channels, data, timestampMs, durationMs });
     return timestampMs;

@@ -379,6 +379,30 @@ describe('StreamMuxer audio', () => {
     expect(tags.map((tag) => tag.timestampMs)).toEqual([100, 100, 164, 164]);
     expect(tags.every((tag) => tag.track === 'audio')).toBe(true);
   });
+
+  it('knows the sequence header of transcoded AAC before its first frame, and emits it with that', () => {
+    const adts = (channels: number): Buffer =>
+      Buffer.concat([encodeAdtsHeader({ objectType: 2, sampleRate: 16_000, channels }, 2), Buffer.from('2110', 'hex')]);
+    const { tags, muxer, push } = mux([], { transcodedSampleRate: 16_000 });
+    push(audio(PayloadType.G711A, Buffer.alloc(160)));
+    const header = muxer.audioSequenceHeader;
+    expect(header?.body.toString('hex')).toBe('af001408');
+    expect(tags.filter(({ track }) => track === 'audio')).toEqual([]);
+    muxer.pushTranscodedAac(adts(1), 100);
+    muxer.pushTranscodedAac(adts(1), 164);
+    expect(tags.filter(({ track }) => track === 'audio').map((tag) => tag === header)).toEqual([true, false, false]);
+    push(audio(PayloadType.S16BE_STEREO, Buffer.alloc(320)));
+    expect(muxer.audioSequenceHeader?.body.toString('hex')).toBe('af001410');
+  });
+
+  it('has no sequence header once the camera sends MP3', () => {
+    const { muxer, push } = mux([], { transcodedSampleRate: 16_000 });
+    push(audio(PayloadType.G711A, Buffer.alloc(160)));
+    const mp3 = Buffer.alloc(417);
+    mp3.set([0xff, 0xfb, 0x90, 0x00]);
+    push(audio(PayloadType.MP3, mp3));
+    expect([muxer.audio?.codec, muxer.audioSequenceHeader]).toEqual(['MP3', null]);
+  });
 });
 
 describe('StreamMuxer metadata', () => {

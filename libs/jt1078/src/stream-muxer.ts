@@ -1,3 +1,4 @@
+import { aacLcObjectType } from './aac.ts';
 import { type AudioCounters, type AudioInfo, AudioMuxer, type TranscodeInput } from './audio-muxer.ts';
 import { FlvSound } from './flv-audio.ts';
 import { createScriptTag } from './flv-script.ts';
@@ -29,6 +30,8 @@ export interface StreamMuxerOptions {
   onAacUnknown?: (() => void) | undefined;
   /** G.726 bits per code, for a device whose frame length is ambiguous. */
   g726CodeSize?: number | undefined;
+  /** Sample rate of the frames that `pushTranscodedAac` gets, in Hz; makes their sequence header known before them. */
+  transcodedSampleRate?: number | undefined;
 }
 
 /** Options of a viewer that affect the metadata. */
@@ -36,11 +39,7 @@ interface ViewerTracks {
   audio: 'none' | 'aac' | 'copy';
   /** True for `hevc=legacy`. */
   legacyHevc?: boolean | undefined;
-  /** Sample rate of the transcoded AAC, of which no frame may exist yet. */
-  transcodedSampleRate?: number | undefined;
 }
-
-const aacLcObjectType = 2;
 
 /**
  * Converts frames of one (SIM, channel) to FLV tags. Use one instance per stream, across reconnects and seeks
@@ -50,10 +49,12 @@ export class StreamMuxer {
   readonly #timeline: StreamTimeline;
   readonly #video: VideoMuxer;
   readonly #audio: AudioMuxer;
+  readonly #transcodedSampleRate: number | null;
 
   constructor(options: StreamMuxerOptions) {
     const { onTag, onTranscode = () => undefined, onAacUnknown } = options;
     const aac = options.aac ?? (onAacUnknown === undefined ? defaultAacFormat : null);
+    this.#transcodedSampleRate = options.transcodedSampleRate ?? null;
     this.#timeline = new StreamTimeline(options.timestampSource);
     this.#video = new VideoMuxer(this.#timeline, onTag);
     this.#audio = new AudioMuxer(this.#timeline, {
@@ -62,6 +63,7 @@ export class StreamMuxer {
       aac: aac === null ? null : { objectType: aacLcObjectType, ...aac },
       onAacUnknown: onAacUnknown ?? (() => undefined),
       g726CodeSize: options.g726CodeSize ?? null,
+      transcodedSampleRate: this.#transcodedSampleRate,
     });
   }
 
@@ -90,6 +92,7 @@ export class StreamMuxer {
     return this.#video.sequenceHeader;
   }
 
+  /** The same for AAC; with `transcodedSampleRate` it is known before the first transcoded frame. */
   get audioSequenceHeader(): FlvTag | null {
     return this.#audio.sequenceHeader;
   }
@@ -140,7 +143,7 @@ export class StreamMuxer {
       videocodecid: video === null ? undefined : getVideoCodecId(video, viewer.legacyHevc ?? false),
       audiocodecid: hasAudio ? getAudioCodecId(audio, isCopy) : undefined,
       audiosamplerate: hasAudio
-        ? ((audio.needsTranscoding && !isCopy ? viewer.transcodedSampleRate : undefined) ?? audio.sampleRate)
+        ? ((audio.needsTranscoding && !isCopy ? this.#transcodedSampleRate : null) ?? audio.sampleRate)
         : undefined,
       audiosamplesize: hasAudio ? 16 : undefined,
       stereo: hasAudio ? audio.channels > 1 : undefined,

@@ -63,6 +63,23 @@ describe('G.711A audio', () => {
     close();
   });
 
+  it('is declared with its format before the first picture, which browsers require', async () => {
+    const { id, close } = await talking();
+    await waitFor(async () => (await harness.findStream(id))?.videoFrames, 'the camera');
+    const player = await Player.open(harness.streamUrl(id));
+    await waitFor(() => player.audio.length > 2, 'audio');
+    // Metadata, then both sequence headers, the audio's for AAC-LC with 16 kHz and one channel; then a key frame.
+    const begin = player.tags.slice(0, 4);
+    expect(begin.map(({ type }) => type)).toEqual([18, 9, 8, 9]);
+    expect(begin[1]?.body[1]).toBe(0);
+    expect(begin[2]?.body.toString('hex')).toBe('af001408');
+    expect(begin[3]?.body.subarray(0, 2).toString('hex')).toBe('1701');
+    // Frames follow, without a second header.
+    expect(player.audio.map(({ body }) => body[1]).slice(0, 3)).toEqual([0, 1, 1]);
+    player.close();
+    close();
+  });
+
   it('is copied with audio=copy and omitted with audio=none', async () => {
     const { id, close } = await talking();
     const copied = await Player.open(harness.streamUrl(id, { audio: 'copy' }));

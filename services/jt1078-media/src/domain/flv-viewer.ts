@@ -11,7 +11,7 @@ import {
 } from './flv-chunks.ts';
 import type { SequenceHeaders } from './gop-cache.ts';
 import type { PlayOptions, Tracks } from './play-options.ts';
-import type { StreamViewer, ViewerCounters } from './stream-viewer.ts';
+import type { FirstTags, StreamViewer, ViewerCounters } from './stream-viewer.ts';
 
 /** Limits of a slow viewer. */
 export interface ViewerLimits {
@@ -66,6 +66,8 @@ export class FlvViewer implements StreamViewer {
   #baseTimestampMs: number | null = null;
   #videoHeader: FlvTag | null = null;
   #audioHeader: FlvTag | null = null;
+  /** Header of the declared AAC, which may precede its first frame by a second. */
+  #nextAudioHeader: FlvTag | null = null;
   #needsKeyFrame = true;
   #queue: QueuedTag[] = [];
   #queuedBytes = 0;
@@ -116,8 +118,9 @@ export class FlvViewer implements StreamViewer {
    * Writes the FLV header and metadata, followed in the same packet by the tags that `pushCached` adds: sequence
    * headers and cached pictures.
    */
-  start(tracks: Tracks, metadata: FlvTag, nowMs: number, pushCached: () => void): void {
+  start(tracks: Tracks, { metadata, audioHeader }: FirstTags, nowMs: number, pushCached: () => void): void {
     this.#tracks = tracks;
+    this.#nextAudioHeader = tracks.audio ? audioHeader : null;
     this.#socket.cork();
     this.onStart();
     if (this.#resumeAtMs === null) {
@@ -185,6 +188,7 @@ export class FlvViewer implements StreamViewer {
     if (tag.isKeyFrame && header !== null && header !== this.#videoHeader) {
       this.#videoHeader = header;
       this.#send(header, tag.timestampMs, chunkCache, nowMs);
+      if (this.#audioHeader === null) this.#sendAudioHeader(this.#nextAudioHeader, tag, chunkCache, nowMs);
     }
     this.#send(tag, tag.timestampMs, chunkCache, nowMs);
   }
@@ -192,11 +196,17 @@ export class FlvViewer implements StreamViewer {
   #pushAudio(tag: FlvTag, header: FlvTag | null, chunkCache: ChunkCache, nowMs: number): void {
     // Audio from before the first picture, which the transcoder emits late.
     if (tag.timestampMs - (this.#resumeAtMs ?? 0) < (this.#baseTimestampMs ?? 0)) return;
-    if (header !== null && header !== this.#audioHeader && header.track === tag.track) {
-      this.#audioHeader = header;
-      this.#send(header, tag.timestampMs, chunkCache, nowMs);
-    }
+    if (header !== this.#audioHeader && header?.track === tag.track)
+      this.#sendAudioHeader(header, tag, chunkCache, nowMs);
     this.#send(tag, tag.timestampMs, chunkCache, nowMs);
+  }
+
+  /** Sends a header of the audio before a tag. Browsers add no track once they have got a video header and pictures. */
+  #sendAudioHeader(header: FlvTag | null, { timestampMs }: FlvTag, chunkCache: ChunkCache, nowMs: number): void {
+    if (header === null) return;
+    this.#audioHeader = header;
+    this.#nextAudioHeader = header;
+    this.#send(header, timestampMs, chunkCache, nowMs);
   }
 
   #send(tag: FlvTag, streamTimestampMs: number, chunkCache: ChunkCache, nowMs: number): void {

@@ -1,6 +1,7 @@
 import { type AacFormat, type FlvTag, type MediaFrame, StreamMuxer, type TimestampSource } from '@fleet/jt1078';
 import type { Logger } from '@fleet/service-kit';
 import type { StreamClaim, StreamId } from '@fleet/storage';
+import { outputSampleRate } from '../transcode/ffmpeg-transcoder.ts';
 import { StreamAudio } from '../transcode/stream-audio.ts';
 import type { Transcoders } from '../transcode/transcoders.ts';
 import { CameraFeed } from './camera-feed.ts';
@@ -102,6 +103,7 @@ export class MediaStream {
     });
     this.#muxer = new StreamMuxer({
       timestampSource: this.#playback.timestampSource,
+      transcodedSampleRate: outputSampleRate,
       onTag: (tag) => this.#deliver(tag),
       onTranscode: (input) => this.#audio.push(input),
       onAacUnknown: () => void findAacFormat(id.imei).then((format) => this.#muxer.setAac(format)),

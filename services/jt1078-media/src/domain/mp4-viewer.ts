@@ -3,7 +3,7 @@ import type { EndReason } from './end-reason.ts';
 import type { ChunkCache } from './flv-chunks.ts';
 import type { SequenceHeaders } from './gop-cache.ts';
 import type { PlayOptions, Tracks } from './play-options.ts';
-import type { StreamViewer, ViewerCounters } from './stream-viewer.ts';
+import type { FirstTags, StreamViewer, ViewerCounters } from './stream-viewer.ts';
 
 /** Receives the output of an `Mp4Viewer`. */
 interface Mp4Sink {
@@ -73,7 +73,7 @@ export class Mp4Viewer implements StreamViewer {
     return this.queuedBytes >= this.#maxQueueBytes / 2;
   }
 
-  start(tracks: Tracks, _metadata: FlvTag, _nowMs: number, pushCached: () => void): void {
+  start(tracks: Tracks, _first: FirstTags, _nowMs: number, pushCached: () => void): void {
     this.#tracks = tracks;
     this.#fragmenter = new Mp4Fragmenter({
       tracks,

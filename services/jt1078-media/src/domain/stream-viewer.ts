@@ -11,6 +11,13 @@ export interface ViewerCounters {
   sentBytes: number;
 }
 
+/** Tags at the start of an output. */
+export interface FirstTags {
+  readonly metadata: FlvTag;
+  /** Sequence header of the AAC that follows; null for other audio. */
+  readonly audioHeader: FlvTag | null;
+}
+
 /** One output of a stream: an FLV response, or fragments of MP4. */
 export interface StreamViewer {
   readonly options: PlayOptions;
@@ -33,7 +40,7 @@ export interface StreamViewer {
   /** Called instead of `onStart` when there is nothing to play, with the reason of an end. */
   onNoMedia: (endReason?: EndReason) => void;
   /** Starts the output with its tracks; `pushCached` pushes the cached tags. */
-  start(tracks: Tracks, metadata: FlvTag, nowMs: number, pushCached: () => void): void;
+  start(tracks: Tracks, first: FirstTags, nowMs: number, pushCached: () => void): void;
   /** Handles a tag; `headers` are the sequence headers that apply to it. */
   push(tag: FlvTag, headers: SequenceHeaders, chunkCache: ChunkCache, nowMs: number): void;
   /** Requires a key frame, because the camera has a new connection. */

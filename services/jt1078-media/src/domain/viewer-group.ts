@@ -1,6 +1,5 @@
 import type { FlvTag, StreamMuxer } from '@fleet/jt1078';
 import type { Logger } from '@fleet/service-kit';
-import { outputSampleRate } from '../transcode/ffmpeg-transcoder.ts';
 import type { StreamAudio } from '../transcode/stream-audio.ts';
 import type { EndReason } from './end-reason.ts';
 import { ChunkCache } from './flv-chunks.ts';
@@ -13,7 +12,7 @@ import type { StreamViewer } from './stream-viewer.ts';
 interface ViewerGroupDeps {
   readonly kind: 'live' | 'history';
   readonly limits: StreamLimits;
-  readonly muxer: Pick<StreamMuxer, 'audio' | 'isAacAwaited' | 'createMetadata'>;
+  readonly muxer: Pick<StreamMuxer, 'audio' | 'audioSequenceHeader' | 'isAacAwaited' | 'createMetadata'>;
   readonly audio: StreamAudio;
   readonly requestedMedia: () => RequestedMedia;
   /** Whether a viewer has waited for the camera and will join. */
@@ -157,8 +156,11 @@ export class ViewerGroup {
 
   #shouldReceive(viewer: StreamViewer, tag: FlvTag): boolean {
     if (tag.track === 'video') return true;
-    const isCopy = viewer.options.audio === 'copy' && this.#deps.muxer.audio?.needsTranscoding === true;
-    return tag.track === (isCopy ? 'audioCopy' : 'audio');
+    return tag.track === (this.#receivesCopy(viewer) ? 'audioCopy' : 'audio');
+  }
+
+  #receivesCopy(viewer: StreamViewer): boolean {
+    return viewer.options.audio === 'copy' && this.#deps.muxer.audio?.needsTranscoding === true;
   }
 
   #tryStartWaiting(nowMs: number): void {
@@ -187,9 +189,9 @@ export class ViewerGroup {
     const metadata = this.#deps.muxer.createMetadata({
       audio: tracks.audio ? viewer.options.audio : 'none',
       legacyHevc: viewer.options.isLegacyHevc,
-      transcodedSampleRate: outputSampleRate,
     });
-    viewer.start(tracks, metadata, nowMs, () => {
+    const audioHeader = this.#receivesCopy(viewer) ? null : this.#deps.muxer.audioSequenceHeader;
+    viewer.start(tracks, { metadata, audioHeader }, nowMs, () => {
       for (const { tag, headers } of this.#cache.tags)
         if (this.#shouldReceive(viewer, tag)) viewer.push(tag, headers, this.#chunkCache, nowMs);
     });
