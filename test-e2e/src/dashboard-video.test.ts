@@ -45,6 +45,18 @@ const twoCameras = [
   { channel_id: 2, name: 'Driver', has_audio: true },
 ];
 
+/** Script that makes the browser refuse one audio track, as Chromium does once it has got pictures. */
+const refuseOneAudioBuffer = `(() => {
+  globalThis.refusedAudioBuffers = 0;
+  const { addSourceBuffer } = MediaSource.prototype;
+  MediaSource.prototype.addSourceBuffer = function (type) {
+    if (!type.startsWith('audio')) return addSourceBuffer.call(this, type);
+    MediaSource.prototype.addSourceBuffer = addSourceBuffer;
+    globalThis.refusedAudioBuffers += 1;
+    throw new DOMException('There are pictures already.', 'QuotaExceededError');
+  };
+})()`;
+
 /** Opens the wall with cameras such as `7.1`. */
 const openWall = (tiles: string, more = ''): Promise<unknown> =>
   page.goto(`${browser.baseUrl}/video?tiles=${tiles}${more}`);
@@ -176,6 +188,17 @@ describe('a live tile', () => {
     await tile.getByRole('button', { name: 'Focus' }).click();
     await tile.getByText(/^Sub stream/).waitFor();
     await expectPlaying(tile);
+  });
+
+  it('connects again after the browser refused a part of the stream', async () => {
+    await openWall(`${camera.vehicleId}.1,${camera.vehicleId}.2`);
+    const tile = tileOf('Van 1 · Front');
+    await expectPlaying(tile);
+    await page.evaluate(refuseOneAudioBuffer);
+    await tile.getByRole('button', { name: 'Focus' }).click();
+    await tile.getByText(/^Main stream/).waitFor();
+    await expectPlaying(tile);
+    expect(await page.evaluate('refusedAudioBuffers')).toBe(1);
   });
 
   it('says that a user stopped the stream, and resumes it', async () => {

@@ -17,6 +17,17 @@ const liveConfig = {
 /** Recordings play every picture; the server waits for a full buffer. */
 const recordingConfig = { ...liveConfig, liveBufferLatencyChasing: false };
 
+const { MEDIA_CODEC_UNSUPPORTED, MEDIA_MSE_ERROR, NETWORK_STATUS_CODE_INVALID } = mpegts.ErrorDetails;
+
+/** Details of an error: an HTTP status, or the code of a `DOMException`. */
+interface ErrorInfo {
+  readonly code?: number;
+}
+
+/** Returns whether the browser lacks a decoder for the stream. */
+const isUndecodable = (detail: string, info?: ErrorInfo): boolean =>
+  detail === MEDIA_CODEC_UNSUPPORTED || (detail === MEDIA_MSE_ERROR && info?.code === DOMException.NOT_SUPPORTED_ERR);
+
 interface FlvPlayerOptions {
   readonly url: string;
   readonly isRecording?: boolean;
@@ -39,19 +50,19 @@ export const canDecodeH265 = (): boolean =>
 export class FlvPlayer {
   readonly #player: mpegts.Player;
   #statisticsAtMs = performance.now();
+  #isDestroyed = false;
 
   constructor(video: HTMLVideoElement, options: FlvPlayerOptions) {
     const { url, isRecording = false, onEnd, onUndecodable, onData } = options;
     const config = isRecording ? recordingConfig : liveConfig;
     const player = mpegts.createPlayer({ type: 'flv', isLive: true, url }, config);
     this.#player = player;
-    player.on(mpegts.Events.ERROR, (type: string, detail: string, info?: { readonly code?: number }) => {
+    player.on(mpegts.Events.ERROR, (_type: string, detail: string, info?: ErrorInfo) => {
       // Other media errors come from a damaged stream: a new connection plays again.
-      if (detail === mpegts.ErrorDetails.MEDIA_CODEC_UNSUPPORTED) onUndecodable(detail);
-      else if (type === mpegts.ErrorTypes.MEDIA_ERROR && !canDecodeH265()) onUndecodable(detail);
-      else onEnd(detail === mpegts.ErrorDetails.NETWORK_STATUS_CODE_INVALID ? (info?.code ?? null) : null);
+      if (isUndecodable(detail, info)) this.#report(() => onUndecodable(detail));
+      else this.#report(() => onEnd(detail === NETWORK_STATUS_CODE_INVALID ? (info?.code ?? null) : null));
     });
-    player.on(mpegts.Events.LOADING_COMPLETE, () => onEnd(null));
+    player.on(mpegts.Events.LOADING_COMPLETE, () => this.#report(() => onEnd(null)));
     player.on(mpegts.Events.STATISTICS_INFO, ({ speed }: { speed?: number }) => this.#countData(speed ?? 0, onData));
     player.attachMediaElement(video);
     player.load();
@@ -61,10 +72,18 @@ export class FlvPlayer {
 
   /** Releases the connection and the element. */
   destroy(): void {
+    this.#isDestroyed = true;
     this.#player.pause();
     this.#player.unload();
     this.#player.detachMediaElement();
     this.#player.destroy();
+  }
+
+  // The player still uses its parts after an event, which the receiver may destroy.
+  #report(notify: () => void): void {
+    setTimeout(() => {
+      if (!this.#isDestroyed) notify();
+    });
   }
 
   // The player reports KiB a second.
