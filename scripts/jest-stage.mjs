@@ -7,6 +7,7 @@ import { root, runStep } from './steps.mjs';
 const sharedMemory = '/dev/shm';
 const wantedBytes = 4 * 1024 ** 3;
 const maxSlowFiles = 20;
+const maxMessageLines = 8;
 
 function hasSharedMemory() {
   try {
@@ -69,19 +70,36 @@ function durationsOf({ testResults }) {
     .toSorted((left, right) => right.seconds - left.seconds);
 }
 
-/** Returns the titles of the tests that failed, with their files, and the files that could not be loaded. */
+// jest colours its messages, and ends them with the source and the stack.
+const colour = new RegExp(`${String.fromCodePoint(27)}\\[\\d+m`, 'g');
+const sourceLine = /^\s+(?:>\s+)?\d+ \||^\s+at /;
+
+/** Returns the first lines of what each message of a failed test says. */
+function formatMessages(messages = []) {
+  return messages.flatMap((message) => {
+    const lines = message.replace(colour, '').split('\n');
+    const end = lines.findIndex((line) => sourceLine.test(line));
+    const said = (end === -1 ? lines : lines.slice(0, end)).filter((line) => line.trim() !== '');
+    return said.slice(0, maxMessageLines).map((line) => `    ${line}`);
+  });
+}
+
+/** Returns the titles of the tests that failed, with their files and messages, and the files that could not be loaded. */
 function failuresOf({ testResults }) {
   return testResults
     .filter(({ status }) => status === 'failed')
-    .flatMap(({ name, assertionResults }) => {
-      const titles = assertionResults.filter((test) => test.status === 'failed').map(({ fullName }) => fullName);
-      return (titles.length > 0 ? titles : ['could not be loaded']).map((title) => `${relative(root, name)}: ${title}`);
+    .flatMap(({ name, message, assertionResults }) => {
+      const failed = assertionResults.filter((test) => test.status === 'failed');
+      const failures = failed.length > 0 ? failed : [{ fullName: 'could not be loaded', failureMessages: [message] }];
+      return failures.map(({ fullName, failureMessages }) =>
+        [`${relative(root, name)}: ${fullName}`, ...formatMessages(failureMessages)].join('\n'),
+      );
     });
 }
 
 /**
  * Runs the tests of a project. Returns { title, seconds, counts, files, failures }: the test counts, the duration of
- * each file, and the titles of the failed tests.
+ * each file, and the titles and messages of the failed tests.
  * @param {string} title
  * @param {{ project: string, args: readonly string[], env: NodeJS.ProcessEnv }} options
  */

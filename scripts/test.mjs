@@ -29,7 +29,7 @@ const isWanted = (stage) => !wasInterrupted() && (only === undefined || only ===
 const results = [];
 /** The slowest files of each stage, formatted. */
 const slowFiles = [];
-/** The title and the file of each failed test. */
+/** The title, the file and the messages of each failed test. */
 const failedTests = [];
 
 function addResult(title, seconds, counts) {
