@@ -20,7 +20,7 @@ function fingerprintOfSources() {
     join(root, 'pnpm-lock.yaml'),
     ...['index.html', 'share.html', 'vite.config.ts', 'package.json'].map((name) => join(folder, name)),
     join(root, 'services', 'platform-api', 'data', 'places.tsv'),
-    ...listFiles(join(folder, 'src')),
+    ...['build', 'src'].flatMap((name) => listFiles(join(folder, name))),
     ...listFiles(join(root, 'libs', 'api-client', 'dist')).filter((path) => path.endsWith('.js')),
   ];
   for (const path of inputs) hash.update(path).update(readFileSync(path));
@@ -36,10 +36,10 @@ const listFiles = (directory) =>
 /** Smaller files fit into one packet. */
 const minCompressedBytes = 1024;
 
-/** Writes each text file of the assets as Brotli (`.br`) and gzip (`.gz`) too. */
+/** Writes each file of the assets that becomes smaller as Brotli (`.br`) and gzip (`.gz`) too. */
 async function compressAssets() {
-  const texts = listFiles(join(output, 'assets')).filter((path) => /\.(?:js|css|json|svg)$/.test(path));
-  for (const path of texts) {
+  const paths = listFiles(join(output, 'assets')).filter((path) => /\.(?:js|css|json|svg|bin)$/.test(path));
+  for (const path of paths) {
     const content = readFileSync(path);
     if (content.length < minCompressedBytes) continue;
     const [small, compatible] = await Promise.all([promisify(brotliCompress)(content), promisify(gzip)(content)]);

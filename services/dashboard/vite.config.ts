@@ -1,7 +1,8 @@
-import { readFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import react from '@vitejs/plugin-react';
 import { defineConfig, type Plugin, type Rolldown } from 'vite';
+import { createCoastTiles } from './build/create-coast-tiles.ts';
 
 /** The running product, for `npm run dev`. */
 const product = process.env['PRODUCT_URL'] ?? 'http://127.0.0.1:8080';
@@ -17,6 +18,16 @@ const sharePage: Plugin = {
       if (request.url?.startsWith('/share/') === true) request.url = '/share.html';
       next();
     });
+  },
+};
+
+/** Writes the archive that coast-tiles.ts loads. */
+const coastTiles: Plugin = {
+  name: 'coast-tiles',
+  buildStart: () => {
+    const folder = join(import.meta.dirname, 'dist');
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(join(folder, 'coasts.bin'), createCoastTiles());
   },
 };
 
@@ -62,7 +73,7 @@ const controls = /\/node_modules\/(?:@mantine|@floating-ui|@tabler|react-remove-
 const minPagesOfControl = 6;
 
 export default defineConfig({
-  plugins: [react(), sharePage],
+  plugins: [react(), sharePage, coastTiles],
   define: { __CITIES__: JSON.stringify(readCities()) },
   build: {
     outDir: 'dist/app',

@@ -19,8 +19,9 @@ const latitude = 22.543847;
 const [wgs84Longitude, gcj02Longitude] = [113.912316, 113.9171764808363];
 /** MapLibre draws tiles of 256 pixels one level further in. */
 const columns = 2 ** (zoom + 1);
-/** The colour of the offline map, whose coarse coast has the position in the sea. */
+/** The colours of the offline map. */
 const waterColor = [0xdc, 0xe6, 0xee] as const;
+const landColor = [0xf5, 0xf7, 0xf9] as const;
 /** The column of the tile that begins just east of the position in GCJ-02, and its first longitude. */
 const eastColumn = Math.ceil(((gcj02Longitude + 180) / 360) * columns);
 const eastLongitude = (eastColumn / columns) * 360 - 180;
@@ -62,8 +63,8 @@ afterAll(async () => {
 /** Fails a test whose page had an error, even if the test saw what it waited for. */
 afterEach(() => expect(browser.faults.splice(0)).toEqual([]));
 
-const openAt = (longitude: number, at = zoom) =>
-  page.goto(`${browser.baseUrl}/map?at=${latitude.toFixed(5)},${longitude.toFixed(5)},${at}`);
+const openAt = (east: number, at = zoom, north = latitude) =>
+  page.goto(`${browser.baseUrl}/map?at=${north.toFixed(5)},${east.toFixed(5)},${at}`);
 const choose = (name: string) => page.getByLabel('Base map').selectOption(name);
 
 /** Returns the colour of the map this far east of its middle, and 60 pixels north of it. */
@@ -121,10 +122,22 @@ describe('the base maps of an installation', () => {
   it.each(['Missing', 'Missing tiles'])('leave the offline map where one cannot be loaded: %s', async (name) => {
     browser.expectStatus(500);
     await choose('Offline map');
-    await waitForAssertion(async () => expect(await readColor()).toEqual(near(waterColor)), pageTimeoutMs);
+    await waitForAssertion(async () => expect(await readColor()).toEqual(near(landColor)), pageTimeoutMs);
     await choose(name);
     await page.getByText('This map cannot be loaded.').waitFor();
-    await waitForAssertion(async () => expect(await readColor()).toEqual(near(waterColor)), pageTimeoutMs);
+    await waitForAssertion(async () => expect(await readColor()).toEqual(near(landColor)), pageTimeoutMs);
+  });
+
+  it.each([
+    { place: 'Hong Kong', north: 22.3, east: 114.17, color: landColor },
+    { place: 'Victoria Harbour', north: 22.29, east: 114.165, color: waterColor },
+    { place: 'Manhattan', north: 40.75, east: -73.98, color: landColor },
+    { place: 'the open sea', north: 0, east: -30, color: waterColor },
+  ])('include the offline map, whose coasts are fine in a close view: $place', async ({ north, east, color }) => {
+    await openAt(east, 14, north);
+    await choose('Offline map');
+    await waitForAssertion(async () => expect(await readColor()).toEqual(near(color)), pageTimeoutMs);
+    await page.getByText('Natural Earth').first().waitFor();
   });
 
   it('load no fonts and nothing else from other hosts', async () => {

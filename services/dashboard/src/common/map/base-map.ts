@@ -1,9 +1,10 @@
 import type { Feature, FeatureCollection } from 'geojson';
-import type { StyleSpecification } from 'maplibre-gl';
+import type { LayerSpecification, StyleSpecification } from 'maplibre-gl';
 import { feature } from 'topojson-client';
 import type { GeometryCollection, Topology } from 'topojson-specification';
 import worldUrl from 'world-atlas/countries-50m.json?url';
 import type { ThemeColors } from '../theme/tokens.ts';
+import { coastZoom } from './coast-archive.ts';
 import { unwrapLongitudes } from './unwrap-longitudes.ts';
 
 type World = Topology<{ countries: GeometryCollection; land: GeometryCollection }>;
@@ -37,27 +38,47 @@ async function loadCities(): Promise<FeatureCollection> {
 /** Returns the cities of 100,000 people and more, which are part of the build too. */
 export const getCities = (): Promise<FeatureCollection> => (cities ??= loadCities());
 
-const baseLayerIds: ReadonlySet<string> = new Set(['water', 'land', 'borders', 'cities']);
+/** Names of the coasts: `coarse` ones for the world, and the tiles of `fine` ones for closer views. */
+type Coasts = 'coarse' | 'fine';
+
+/** Id of the source of the coasts, and the start of the ids of their layers. */
+export const coastIds: Readonly<Record<Coasts, string>> = { coarse: 'countries', fine: 'coasts' };
+
+const baseLayerIds: ReadonlySet<string> = new Set([
+  'water',
+  ...Object.values(coastIds).flatMap((id) => [`${id}-land`, `${id}-borders`]),
+  'cities',
+]);
 
 /** Returns whether a layer is part of the offline base map. */
 export const isBaseLayer = (id: string): boolean => baseLayerIds.has(id);
+
+/** Returns the layers of land and borders in the colours of the theme. */
+export function createCoastLayers(colors: ThemeColors, coasts: Coasts): LayerSpecification[] {
+  const id = coastIds[coasts];
+  const from = (layer: string) =>
+    coasts === 'fine' ? { source: id, 'source-layer': layer, minzoom: coastZoom } : { source: id };
+  return [
+    { id: `${id}-land`, type: 'fill', ...from('land'), paint: { 'fill-color': colors.land } },
+    {
+      id: `${id}-borders`,
+      type: 'line',
+      ...from('borders'),
+      paint: { 'line-color': colors.border, 'line-width': ['interpolate', ['linear'], ['zoom'], 2, 0.5, 10, 2] },
+    },
+  ];
+}
 
 /** Returns the style of the offline base map: land, water, borders and cities in the colours of the theme. */
 export const createBaseStyle = (colors: ThemeColors, data: FeatureCollection): StyleSpecification => ({
   version: 8,
   sources: {
-    countries: { type: 'geojson', data, attribution: 'Natural Earth' },
+    [coastIds.coarse]: { type: 'geojson', data, attribution: 'Natural Earth' },
     cities: { type: 'geojson', data: { type: 'FeatureCollection', features: [] }, attribution: 'GeoNames' },
   },
   layers: [
     { id: 'water', type: 'background', paint: { 'background-color': colors.water } },
-    { id: 'land', type: 'fill', source: 'countries', paint: { 'fill-color': colors.land } },
-    {
-      id: 'borders',
-      type: 'line',
-      source: 'countries',
-      paint: { 'line-color': colors.border, 'line-width': ['interpolate', ['linear'], ['zoom'], 2, 0.5, 10, 2] },
-    },
+    ...createCoastLayers(colors, 'coarse'),
     {
       id: 'cities',
       type: 'symbol',

@@ -6,6 +6,7 @@ import { colors, type ThemeColors } from '../theme/tokens.ts';
 import 'maplibre-gl/dist/maplibre-gl.css';
 import './map.css';
 import { createBaseStyle, getCities, getCountries } from './base-map.ts';
+import { showCoastsWhenClose } from './coast-tiles.ts';
 import type { MapPlace } from './map-place.ts';
 import { MapSourceControl } from './map-source-control.ts';
 
@@ -68,6 +69,7 @@ export async function createMap(
   await map.once('load');
   removal.throwIfAborted();
   void showCities(map, removal).catch((error: unknown) => console.warn('The cities cannot be loaded.', error));
+  showCoastsWhenClose(map, theme, removal);
   if (config.map_sources.length > 0)
     map.addControl(new MapSourceControl(config.map_sources, theme === colors.dark ? 'dark' : 'light'), 'bottom-left');
   return map;

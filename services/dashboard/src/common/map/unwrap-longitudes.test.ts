@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { FeatureCollection, Position } from 'geojson';
-import { unwrapLongitudes } from './unwrap-longitudes.ts';
+import { unwrapGeometry, unwrapLongitudes } from './unwrap-longitudes.ts';
 
 const polygonOf = (ring: Position[]): FeatureCollection => ({
   type: 'FeatureCollection',
@@ -67,5 +67,35 @@ describe('unwrapLongitudes', () => {
       [-120, -70],
     ];
     expect(unwrap(coast)).toEqual(polygonOf(closed));
+  });
+
+  it('continues lines, which it does not close at a pole', () => {
+    const lines = [
+      [
+        [170, 60],
+        [-170, 61],
+      ],
+      [
+        [-120, -70],
+        [0, -70],
+        [120, -70],
+        [-120, -70],
+      ],
+    ];
+    expect(unwrapGeometry({ type: 'MultiLineString', coordinates: lines })).toEqual({
+      type: 'MultiLineString',
+      coordinates: [
+        [
+          [170, 60],
+          [190, 61],
+        ],
+        [
+          [-120, -70],
+          [0, -70],
+          [120, -70],
+          [240, -70],
+        ],
+      ],
+    });
   });
 });

@@ -9,23 +9,32 @@ export const unwrapLongitudes = (countries: FeatureCollection): FeatureCollectio
   features: countries.features.map((country) => ({ ...country, geometry: unwrapGeometry(country.geometry) })),
 });
 
-function unwrapGeometry(geometry: Geometry): Geometry {
+/** Returns an area or lines with continuous longitudes. */
+export function unwrapGeometry(geometry: Geometry): Geometry {
   if (geometry.type === 'Polygon') return { ...geometry, coordinates: geometry.coordinates.map(unwrapRing) };
   if (geometry.type === 'MultiPolygon')
     return { ...geometry, coordinates: geometry.coordinates.map((rings) => rings.map(unwrapRing)) };
+  if (geometry.type === 'MultiLineString')
+    return { ...geometry, coordinates: geometry.coordinates.map((line) => unwrapLine(line).positions) };
   return geometry;
 }
 
 function unwrapRing(ring: Position[]): Position[] {
+  const { positions, turn } = unwrapLine(ring);
+  return turn === 0 ? positions : closeAtPole(positions);
+}
+
+/** Returns the positions of a line, and by how many degrees it leads around the world. */
+function unwrapLine(line: Position[]): { positions: Position[]; turn: number } {
   let turn = 0;
-  let previous = ring[0]?.[0] ?? 0;
-  const unwrapped = ring.map(([longitude = 0, latitude = 0]): Position => {
+  let previous = line[0]?.[0] ?? 0;
+  const positions = line.map(([longitude = 0, latitude = 0]): Position => {
     if (longitude - previous > 180) turn -= 360;
     else if (longitude - previous < -180) turn += 360;
     previous = longitude;
     return [longitude + turn, latitude];
   });
-  return turn === 0 ? unwrapped : closeAtPole(unwrapped);
+  return { positions, turn };
 }
 
 /** Closes a ring around a pole, such as the coast of Antarctica, along that pole. */
