@@ -120,6 +120,12 @@ export function showOverlays(map: MapLibreMap, visible: readonly OverlayName[]):
       map.setLayoutProperty(id, 'visibility', visible.includes(name) ? 'visible' : 'none');
 }
 
+/**
+ * Returns whether a map was removed. Another theme creates another map; effects that run in the same moment still get the
+ * old one.
+ */
+export const isRemoved = (map: MapLibreMap): boolean => map.getLayersOrder().length === 0;
+
 export function setSourceData(map: MapLibreMap, name: string, data: FeatureCollection): void {
   const source = map.getSource(name);
   // The class itself would load MapLibre with every page that only passes data to a map.

@@ -4,7 +4,7 @@ import { useTranslation } from 'react-i18next';
 import { useTheme } from '../theme/theme-context.ts';
 import { colors, type ThemeColors } from '../theme/tokens.ts';
 import { createMap } from './create-map.ts';
-import { setSourceData } from './map-overlays.ts';
+import { isRemoved, setSourceData } from './map-overlays.ts';
 import type { MapPlace } from './map-place.ts';
 import { addVehicleImages } from './vehicle-images.ts';
 import { addVehicleLayers, type MapVehicle, toTrackLine, toVehicleFeatures } from './vehicle-map-layers.ts';
@@ -66,8 +66,9 @@ export function MapView({
   const selected = vehicles.find(({ id }) => id === selectedId);
   const movedToId = useRef<number>(undefined);
   useEffect(() => {
-    map?.setFilter('selection', ['==', ['get', 'id'], selectedId ?? -1]);
-    if (map === null || selected?.id === movedToId.current) return;
+    if (map === null || isRemoved(map)) return;
+    map.setFilter('selection', ['==', ['get', 'id'], selectedId ?? -1]);
+    if (selected?.id === movedToId.current) return;
     const isFirst = movedToId.current === undefined;
     movedToId.current = selected?.id;
     if (selected === undefined) return;

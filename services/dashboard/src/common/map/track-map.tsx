@@ -2,6 +2,7 @@ import { useComputedColorScheme } from '@mantine/core';
 import type { Map as MapLibreMap } from 'maplibre-gl';
 import { useEffect, useRef, useState } from 'react';
 import { colors, type Theme } from '../theme/tokens.ts';
+import { isRemoved } from './map-overlays.ts';
 import { MapView } from './map-view.tsx';
 import { addTrackLayers, fitTrack, setTrack, type TrackMark, type TrackPoint } from './track-layers.ts';
 import type { MapVehicle } from './vehicle-map-layers.ts';
@@ -23,11 +24,11 @@ export function TrackMap({ points, marks, vehicle, onSeek }: TrackMapProps) {
   seek.current = onSeek;
 
   useEffect(() => {
-    if (map === null) return;
+    if (map === null || isRemoved(map)) return;
     if (map.getSource('speed-track') === undefined) addTrackLayers(map, colors[theme]);
     setTrack(map, points, marks);
     fitTrack(map, points);
-    // Another theme creates another map; the old one has lost its layers.
+    // Another theme creates another map.
   }, [map, points, marks]);
 
   useEffect(() => {

@@ -3,6 +3,7 @@ import { useEffect, useMemo, useRef, useState } from 'react';
 import { useTheme } from '../theme/theme-context.ts';
 import { colors } from '../theme/tokens.ts';
 import { addDestination, type Destination } from './destination-layer.ts';
+import { isRemoved } from './map-overlays.ts';
 import { MapView } from './map-view.tsx';
 import type { MapVehicle } from './vehicle-map-layers.ts';
 
@@ -31,7 +32,7 @@ export function TripMap({ vehicle, track, destination, isFollowing, onDrag }: Tr
     return () => subscription.unsubscribe();
   }, [map]);
   useEffect(() => {
-    if (map !== null && destination !== null) addDestination(map, destination, colors[theme]);
+    if (map !== null && !isRemoved(map) && destination !== null) addDestination(map, destination, colors[theme]);
     // Another theme creates another map.
   }, [map, destination]);
   return (

@@ -2,7 +2,7 @@ import type { FeatureCollection } from 'geojson';
 import type { Map as MapLibreMap } from 'maplibre-gl';
 import { useEffect, useMemo } from 'react';
 import { colors, type Theme } from '../theme/tokens.ts';
-import { setSourceData } from './map-overlays.ts';
+import { isRemoved, setSourceData } from './map-overlays.ts';
 import { addPlaceLayers } from './place-layers.ts';
 import type { Position } from './shapes.ts';
 
@@ -29,10 +29,10 @@ export function usePlaceLayers(
   firstVehicleLayer?: string,
 ): void {
   useEffect(() => {
-    if (map === null) return;
+    if (map === null || isRemoved(map)) return;
     addPlaceLayers(map, colors[theme], firstVehicleLayer);
     setSourceData(map, 'places', features);
-    // Another theme creates another map; the old one has lost its layers.
+    // Another theme creates another map.
   }, [map, features, firstVehicleLayer]);
   const markData = useMemo(() => toMarkData(marks), [marks]);
   useEffect(() => {
