@@ -57,6 +57,9 @@ const refuseOneAudioBuffer = `(() => {
   };
 })()`;
 
+/** Control and part of 0x9102 (JT/T 1078-2016 table 18): closes the audio. */
+const [close, audioOnly] = [0, 1];
+
 /** Opens the wall with cameras such as `7.1`. */
 const openWall = (tiles: string, more = ''): Promise<unknown> =>
   page.goto(`${browser.baseUrl}/video?tiles=${tiles}${more}`);
@@ -199,6 +202,18 @@ describe('a live tile', () => {
     await tile.getByText(/^Main stream/).waitFor();
     await expectPlaying(tile);
     expect(await page.evaluate('refusedAudioBuffers')).toBe(1);
+  });
+
+  it('plays on when the camera stops sending sound, also for the next viewer', async () => {
+    const opened = await dashcams.create({ name: 'Mute' }, smallVideo);
+    await openWall(`${opened.vehicleId}.1`);
+    const tile = tileOf('Mute · 1');
+    const { time } = await expectPlaying(tile);
+    await waitFor(() => opened.terminal.cameras.controlLive(1, close, audioOnly, 0), 'the end of the sound');
+    // Longer than the browser's buffer.
+    await waitFor(async () => (await readVideo(tile)).time > time + 8, 'eight seconds of video', pageTimeoutMs);
+    await page.reload();
+    expect((await expectPlaying(tile)).pictures).toBeGreaterThan(0);
   });
 
   it('says that a user stopped the stream, and resumes it', async () => {

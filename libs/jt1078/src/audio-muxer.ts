@@ -1,4 +1,4 @@
-import { type AacConfig, aacFrameSamples, aacLcObjectType, parseAdts } from './aac.ts';
+import { type AacConfig, aacFrameSamples, aacLcObjectType, getSilentAacFrame, parseAdts } from './aac.ts';
 import { decodeAdpcm } from './adpcm.ts';
 import { createAacSequenceHeader, createAacTag, createG711Tag, createMp3Tag } from './flv-audio.ts';
 import type { FlvTag } from './flv-tag.ts';
@@ -58,6 +58,8 @@ interface AudioMuxerOptions {
 
 const defaultSampleRate = 8000;
 const g722SampleRate = 16_000;
+/** Length of pictures without any audio after which the camera has stopped sending it. */
+const silenceAfterMs = 1_500;
 /** Bytes of a 20 ms AMR-NB frame by mode, including the header byte. */
 const amrFrameBytes = [13, 14, 16, 18, 20, 21, 27, 32, 6];
 
@@ -78,6 +80,13 @@ export class AudioMuxer {
   #isAacRequested = false;
   readonly #g726Rate = new G726Rate();
   #lastMs = 0;
+  /** End of the last AAC frame. */
+  #endMs = 0;
+  /** End of the silence that stands for missing audio. */
+  #silenceEndMs = 0;
+  #pictureMs = 0;
+  /** Time of the picture before the last audio; null while there was none. */
+  #audioAtPictureMs: number | null = null;
 
   constructor(timeline: StreamTimeline, options: AudioMuxerOptions) {
     this.#timeline = timeline;
@@ -88,6 +97,7 @@ export class AudioMuxer {
   push(frame: MediaFrame): void {
     const data = stripHisiliconHeader(frame.data);
     if (data.length === 0) return;
+    this.#audioAtPictureMs = this.#pictureMs;
     if (this.#handleFrame(frame, data)) this.counters.audioFrames++;
     else this.counters.droppedAudioFrames++;
   }
@@ -100,6 +110,23 @@ export class AudioMuxer {
   /** Sets the form of AAC without ADTS. */
   setAac(config: AacConfig): void {
     this.#sourceConfig ??= config;
+  }
+
+  /**
+   * Handles the time of a picture: emits silence up to it if the camera has stopped sending audio. Browsers wait for audio
+   * that was declared, and would show no further picture.
+   */
+  onPicture(timestampMs: number): void {
+    this.#pictureMs = timestampMs;
+    if (this.#audioAtPictureMs === null || timestampMs - this.#audioAtPictureMs < silenceAfterMs) return;
+    const silence = this.#config === null ? undefined : getSilentAacFrame(this.#config);
+    if (this.#config === null || silence === undefined) return;
+    const durationMs = getFrameMs(this.#config);
+    let startMs = Math.max(this.#endMs, timestampMs - silenceAfterMs);
+    for (; startMs + durationMs <= timestampMs; startMs += durationMs) {
+      this.#emitAac(this.#config, silence, startMs);
+      this.#silenceEndMs = startMs + durationMs;
+    }
   }
 
   /** Emits a frame of the transcoder, which includes its ADTS header. */
@@ -216,7 +243,7 @@ export class AudioMuxer {
 
   #emitAacFrame(frame: MediaFrame, config: AacConfig, raw: Buffer): void {
     this.#setInfo(frame.payloadType, config.sampleRate, config.channels, false, true);
-    const durationMs = (aacFrameSamples * 1000) / config.sampleRate;
+    const durationMs = getFrameMs(config);
     this.#emitAac(config, raw, this.#timeline.audioTime(frame.timestampLow, frame.arrivalMs, durationMs));
   }
 
@@ -234,7 +261,10 @@ export class AudioMuxer {
 
   #emitAac(config: AacConfig, raw: Buffer, timestampMs: number): void {
     const at = Math.max(this.#lastMs, timestampMs);
+    // Late audio whose time has passed in silence.
+    if (timestampMs + getFrameMs(config) / 2 < this.#silenceEndMs) return;
     this.#lastMs = at;
+    this.#endMs = at + getFrameMs(config);
     this.#setConfig(config);
     if (this.sequenceHeader !== null && this.sequenceHeader !== this.#emittedHeader) {
       this.#emittedHeader = this.sequenceHeader;
@@ -275,6 +305,8 @@ export class AudioMuxer {
     this.info = { codec, sampleRate, channels, needsTranscoding: needsTranscoding, canCopy };
   }
 }
+
+const getFrameMs = ({ sampleRate }: AacConfig): number => (aacFrameSamples * 1000) / sampleRate;
 
 /** Counts the AMR-NB frames in a body. Returns 0 when it does not consist of whole frames. */
 function countAmrFrames(data: Buffer): number {

@@ -395,6 +395,57 @@ describe('StreamMuxer audio', () => {
     expect(muxer.audioSequenceHeader?.body.toString('hex')).toBe('af001410');
   });
 
+  describe('of a camera that stops sending it', () => {
+    const config = { objectType: 2, sampleRate: 16_000, channels: 1 };
+    const adts = Buffer.concat([encodeAdtsHeader(config, 2), Buffer.from('2110', 'hex')]);
+    const aacTimes = (tags: readonly FlvTag[]): number[] =>
+      tags.filter(({ track, body }) => track === 'audio' && body[1] === 1).map(({ timestampMs }) => timestampMs);
+    /** Pictures from 0 to 4 seconds, with audio in the first one. */
+    const run = () => {
+      const muxing = mux([], { transcodedSampleRate: 16_000 });
+      for (let at = 0; at <= 4_000; at += 40) {
+        if (at <= 960) muxing.push({ ...audio(PayloadType.G711A, Buffer.alloc(320)), timestampLow: at });
+        if (at % 64 === 0 && at <= 960) muxing.muxer.pushTranscodedAac(adts, at);
+        muxing.push({ data: at === 0 ? key() : annexB(pSlice), timestampLow: at });
+      }
+      return muxing;
+    };
+
+    it('is completed with silence, as browsers wait for it', () => {
+      const { tags } = run();
+      const times = aacTimes(tags);
+      expect(times.slice(0, 4)).toEqual([0, 320, 640, 960]);
+      const silence = times.slice(4);
+      expect(silence[0]).toBeGreaterThanOrEqual(1_000);
+      expect(silence.at(-1)).toBeGreaterThan(4_000 - 128);
+      expect(silence.at(-1)).toBeLessThanOrEqual(4_000 - 64);
+      // Without a gap.
+      expect(silence).toEqual(silence.map((_time, index) => (silence[0] ?? 0) + index * 64));
+      expect(tags.findLast(({ track }) => track === 'audio')?.body.toString('hex')).toBe('af0100c800802380');
+    });
+
+    it('continues when the camera sends it again, without the part that comes too late', () => {
+      const { tags, muxer, push } = run();
+      const before = aacTimes(tags);
+      push({ ...audio(PayloadType.G711A, Buffer.alloc(320)), timestampLow: 4_000 });
+      for (const at of [3_800, 3_968, 4_032]) muxer.pushTranscodedAac(adts, at);
+      expect(aacTimes(tags).slice(before.length)).toEqual([3_968, 4_032]);
+      push({ data: annexB(pSlice), timestampLow: 4_120 });
+      expect(aacTimes(tags)).toHaveLength(before.length + 2);
+    });
+
+    it('is not completed while it arrives, however late its times are', () => {
+      const { tags, muxer, push } = mux([], { transcodedSampleRate: 16_000 });
+      push({ data: key(), timestampLow: 4_000 });
+      for (let at = 4_040; at <= 8_000; at += 40) {
+        push({ ...audio(PayloadType.G711A, Buffer.alloc(320)), timestampLow: at - 2_000 });
+        push({ data: annexB(pSlice), timestampLow: at });
+      }
+      muxer.pushTranscodedAac(adts, 100);
+      expect(aacTimes(tags)).toEqual([100]);
+    });
+  });
+
   it('has no sequence header once the camera sends MP3', () => {
     const { muxer, push } = mux([], { transcodedSampleRate: 16_000 });
     push(audio(PayloadType.G711A, Buffer.alloc(160)));

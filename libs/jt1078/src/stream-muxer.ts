@@ -56,7 +56,10 @@ export class StreamMuxer {
     const aac = options.aac ?? (onAacUnknown === undefined ? defaultAacFormat : null);
     this.#transcodedSampleRate = options.transcodedSampleRate ?? null;
     this.#timeline = new StreamTimeline(options.timestampSource);
-    this.#video = new VideoMuxer(this.#timeline, onTag);
+    this.#video = new VideoMuxer(this.#timeline, (tag) => {
+      onTag(tag);
+      if (!tag.isSequenceHeader) this.#audio.onPicture(tag.timestampMs);
+    });
     this.#audio = new AudioMuxer(this.#timeline, {
       onTag,
       onTranscode,
