@@ -63,11 +63,10 @@ const silentFrames: ReadonlyMap<number, Buffer> = new Map([
   [1, Buffer.from('00c800802380', 'hex')],
   [2, Buffer.from('210049900219002380', 'hex')],
 ]);
-const aacLowComplexity = 2;
 
 /** Returns a raw frame of silence (without ADTS header); undefined for other than AAC-LC in mono or stereo. */
 export const getSilentAacFrame = ({ objectType, channels }: AacConfig): Buffer | undefined =>
-  objectType === aacLowComplexity ? silentFrames.get(channels) : undefined;
+  objectType === aacLcObjectType ? silentFrames.get(channels) : undefined;
 
 /** Maximum frame length, given by the 13-bit length field of ADTS. */
 const maxAdtsBytes = 8191;

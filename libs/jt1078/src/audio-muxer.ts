@@ -260,9 +260,9 @@ export class AudioMuxer {
   }
 
   #emitAac(config: AacConfig, raw: Buffer, timestampMs: number): void {
-    const at = Math.max(this.#lastMs, timestampMs);
     // Late audio whose time has passed in silence.
     if (timestampMs + getFrameMs(config) / 2 < this.#silenceEndMs) return;
+    const at = Math.max(this.#lastMs, timestampMs);
     this.#lastMs = at;
     this.#endMs = at + getFrameMs(config);
     this.#setConfig(config);
