@@ -19,9 +19,11 @@ const maxSeconds = 30;
 /** Shows buttons that take a picture, and that record a clip of 1 to 30 seconds. The file appears above them. */
 export function CaptureButtons({ snapshot, ...props }: CaptureProps & { readonly snapshot: { takeNow: () => void } }) {
   const [opened, setOpened] = useState<Capture['kind'] | null>(null);
-  // One that fades out reports clicks outside of it, such as those on the other one.
-  const onOpen = (kind: Capture['kind'], isOpen: boolean): void =>
-    setOpened((current) => (isOpen ? kind : current === kind ? null : current));
+  const onOpen = (kind: Capture['kind'], isOpen: boolean): void => {
+    if (isOpen) setOpened(kind);
+    // A popover that fades out still reports a click on the other one.
+    else setOpened((current) => (current === kind ? null : current));
+  };
   return (
     <>
       <PictureButton
