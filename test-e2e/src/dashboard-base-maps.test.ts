@@ -140,6 +140,16 @@ describe('the base maps of an installation', () => {
     await page.getByText('Natural Earth').first().waitFor();
   });
 
+  it('include the offline map with its coarse coasts where the fine ones cannot be loaded', async () => {
+    await page.route('**/assets/coasts-*.bin', (route) => route.abort());
+    await openAt(114.17, 14, 22.3);
+    await choose('Offline map');
+    await page.getByText('Natural Earth').first().waitFor();
+    // Hong Kong, which only the fine coasts have.
+    await waitForAssertion(async () => expect(await readColor()).toEqual(near(waterColor)), pageTimeoutMs);
+    await page.unroute('**/assets/coasts-*.bin');
+  });
+
   it('load no fonts and nothing else from other hosts', async () => {
     const hosts = await page.evaluate<string[]>(
       "[...new Set(performance.getEntriesByType('resource').map(({ name }) => new URL(name).host))]",

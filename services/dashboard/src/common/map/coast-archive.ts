@@ -6,7 +6,10 @@ type TileIndex = Readonly<Record<string, readonly [offset: number, length: numbe
 
 const lengthBytes = 4;
 
-/** Joins tiles to one file: the length of the index, the index as JSON, and the tiles one after another. */
+/**
+ * Joins tiles to one file, which the server sends compressed: PMTiles need range requests. Contains the length of the
+ * index, the index as JSON, and the tiles one after another.
+ */
 export function joinTiles(tiles: ReadonlyMap<string, Uint8Array>): Uint8Array {
   const index: Record<string, [number, number]> = {};
   let offset = 0;
