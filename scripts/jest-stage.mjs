@@ -74,13 +74,13 @@ function durationsOf({ testResults }) {
 const colour = new RegExp(`${String.fromCodePoint(27)}\\[\\d+m`, 'g');
 const sourceLine = /^\s+(?:>\s+)?\d+ \||^\s+at /;
 
-/** Returns the first lines of what each message of a failed test says. */
+/** Returns the first lines of each message of a failed test, without source and stack. */
 function formatMessages(messages = []) {
   return messages.flatMap((message) => {
     const lines = message.replace(colour, '').split('\n');
     const end = lines.findIndex((line) => sourceLine.test(line));
-    const said = (end === -1 ? lines : lines.slice(0, end)).filter((line) => line.trim() !== '');
-    return said.slice(0, maxMessageLines).map((line) => `    ${line}`);
+    const relevant = (end === -1 ? lines : lines.slice(0, end)).filter((line) => line.trim() !== '');
+    return relevant.slice(0, maxMessageLines).map((line) => `    ${line}`);
   });
 }
 
